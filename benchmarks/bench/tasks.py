@@ -110,11 +110,129 @@ _FITS: Final = (
         "solver: a Cholesky factor of agents^2 a Newton step",
         (
             Peer("choix ilsr_pairwise_dense", "choix_rows:dense", 300, 100, "logits, mean 0", _SAME_MODEL),
-            Peer("choix mm_pairwise", "choix_rows:minorised", 30, 30, "logits, mean 0", 1e-4, "it ends at a change of 1e-8"),
+        ),
+    ),
+    Task(
+        "battles", "Bradley-Terry from a data frame of named battles", "battles", "battles", inputs.named_battles,
+        (10_000, 100_000, 1_000_000), (1_000, 10_000), "memory: texts to numbers",
+        (
+            Peer("evalica bradley_terry", "evalica_rows:battles", 100_000, 10_000, "logits, mean 0", _SAME_MODEL, "it ends at a change of 1e-6"),
+            Peer("evalica, tolerance 1e-12", "evalica_rows:battles_to_the_end", 100_000, 10_000, "logits, mean 0", _SAME_MODEL),
+            Peer("choix ilsr_pairwise", "choix_rows:results", 100_000, 10_000, "logits, mean 0", _SAME_MODEL),
+        ),
+    ),
+    Task(
+        "intervals", "Bradley-Terry with sandwich intervals from a data frame", "battles", "intervals", inputs.named_battles,
+        (10_000, 100_000, 1_000_000), (1_000, 10_000), "memory: texts to numbers",
+        (
+            Peer(
+                "arena-rank", "arena_rank_rows:intervals", 100_000, 10_000, "logits, mean 0, and half widths of 95 % intervals", 1e-4,
+                "its L-BFGS ends early, and 1e-5 of all games is added to the diagonal of its Hessian",
+            ),
+            Peer("arena-rank, tightened", "arena_rank_rows:tightened", 100_000, 10_000, "logits, mean 0, and half widths", 1e-4),
+        ),
+    ),
+    Task(
+        "csv", "Bradley-Terry from a CSV of named battles", "rows", "csv_file", inputs.named_battles, (10_000, 100_000, 1_000_000),
+        (1_000, 10_000), "memory: bytes to numbers",
+        (
+            Peer(
+                "pandas and evalica", "evalica_rows:csv_file", 200_000, 10_000, "logits, mean 0", _SAME_MODEL,
+                "evalica ends at a change of 1e-6",
+            ),
+        ),
+    ),
+    Task(
+        "ranked_games", "Strengths from games of seven, all games at once", "games", "ranked_games", inputs.few_rankings,
+        (1_000, 10_000, 100_000), (300, 1_000), "memory: pairs of each game",
+        (
+            Peer(
+                "choix ilsr_rankings", "choix_rows:rankings", 3_000, 300, "logits", None,
+                "Plackett-Luce; Equirank fits Bradley-Terry to all pairs of a game and has no fit of Plackett-Luce",
+            ),
+        ),
+    ),
+    Task(
+        "over_time", "Strengths that change over ten periods", "games", "glicko2", inputs.periods, (10_000, 100_000, 1_000_000),
+        (1_000, 5_000), "arithmetic: exp of each game, volatility of each agent and period",
+        (
+            Peer(
+                "whole-history-rating", "over_time_rows:whole_history", 2_000, 300, "last ratings", None,
+                "fits all periods at once; Equirank filters forward by Glicko-2",
+            ),
+            Peer(
+                "TrueSkill through time", "over_time_rows:through_time", 2_000, 300, "last means", None,
+                "fits all periods at once; Equirank filters forward by Glicko-2",
+            ),
         ),
     ),
 )  # fmt: skip
-TASKS: Final = {task.name: task for task in (*_ONLINE, *_FITS)}
+_VOTES: Final = tuple(
+    Task(
+        name, title, "candidates, and ten votes for each", program, inputs.ballots, sizes, (20, 50), bound,
+        tuple(
+            Peer(peer, f"{file}:{name}", size, 20, compared, 1e-9)
+            for peer, file in (("pref_voting", "pref_voting_rows"), ("OpenSpiel", "open_spiel_rows"))
+            if (file, name) != ("open_spiel_rows", "ranked_pairs")  # its winner is one order of equal margins
+        ),
+    )
+    for name, title, program, sizes, size, bound, compared in (
+        ("borda", "Borda scores from votes", "borda_scores", (50, 100, 200, 400), 200, "memory: votes", "scores"),
+        ("copeland", "Copeland scores from votes", "copeland_scores", (50, 100, 200, 400), 100, "memory: pairs of each vote", "scores"),
+        ("schulze", "Schulze winners from votes", "schulze_winners", (50, 100, 200, 400), 50, "arithmetic: candidates^3", "winners"),
+        ("ranked_pairs", "Ranked pairs from votes", "ranked_pairs_winners", (50, 100, 200, 400), 20, "candidates^3 / 64", "winners"),
+    )
+)  # fmt: skip
+_GAMES: Final = (
+    Task(
+        "lottery", "Maximal lottery of odd margins", "agents", "lottery", inputs.odd_margins, (30, 100, 300, 1_000), (20, 50),
+        "solver: interior point, then linear systems of the support",
+        (
+            Peer("pref_voting", "pref_voting_rows:lottery", 50, 10, "chances", 1e-6),
+            Peer("pygambit lp_solve", "gambit_rows:zero_sum", 100, 20, "chances", 1e-6),
+            Peer("OpenSpiel, CVXPY", "open_spiel_rows:zero_sum", 50, 20, "chances", 1e-6),
+        ),
+    ),
+    Task(
+        "nash", "Nash average of agents on three times as many tasks", "agents", "nash", inputs.normal_scores, (20, 50, 100, 200), (10, 20),
+        "solver: interior point, then linear systems of the support",
+        (
+            Peer("pygambit lp_solve", "gambit_rows:zero_sum", 50, 10, "chances of agents", 1e-6),
+            Peer("OpenSpiel, CVXPY", "open_spiel_rows:zero_sum", 50, 10, "chances of agents", 1e-6),
+        ),
+    ),
+    Task(
+        "alpharank", "alpha-Rank of one population, alpha 1", "agents", "alpharank", inputs.normal_payoffs, (10, 30, 100, 300), (5, 10),
+        "solver: elimination of agents^3",
+        (Peer("OpenSpiel", "open_spiel_rows:alpharank", 20, 5, "masses", 1e-6),),
+    ),
+    Task(
+        "logit", "Limiting logit equilibrium of three players", "strategies", "logit", inputs.three_players, (5, 10, 20, 40), (3, 5),
+        "solver: steps along the path, each a linear system",
+        (Peer("pygambit logit_solve", "gambit_rows:logit", 12, 4, "mixes", 1e-4, "two paths may end at different equilibria"),),
+    ),
+    Task(
+        "hill", "Limiting logit equilibrium of king of the hill", "prompts", "logit", inputs.hill, (20, 100, 500, 2_000), (10, 20),
+        "solver: steps along the path, each a linear system",
+        (
+            Peer(
+                "polarix lle", "polarix_rows:logit", 40, 8, "mixes", 1e-3,
+                "gradient descent ends after 20,000 steps, before the limit is reached",
+            ),
+        ),
+    ),
+    Task(
+        "correlated", "Coarse correlated equilibrium of king of the hill, eps 0.001", "prompts", "correlated", inputs.hill,
+        (20, 100, 500, 2_000), (10, 20), "solver: dual Newton steps, each a linear system of played strategies",
+        (Peer("CVXPY, Clarabel", "cvxpy_rows:correlated", 40, 8, "entropy relative to the even split", 1e-5),),
+    ),
+    Task(
+        "deviation", "Deviation ratings of agents on as many tasks", "agents", "deviations", inputs.task_scores, (8, 16, 32), (4, 8),
+        "solver: one linear program a level",
+        (Peer("CVXPY, GLOP", "cvxpy_rows:deviation", 12, 5, "ratings of agents and tasks", 1e-6),),
+    ),
+)  # fmt: skip
+TASKS: Final = {task.name: task for task in (*_ONLINE, *_FITS, *_VOTES, *_GAMES)}
 
 
 def chosen(names: list[str]) -> list[Task]:

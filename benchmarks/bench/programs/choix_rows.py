@@ -14,7 +14,11 @@ def dense(data):
     return lambda: choix.ilsr_pairwise_dense(wins), centred
 
 
-def minorised(data):
-    wins = data["wins"].astype(int)
-    listed = [(a, b) for a in range(len(wins)) for b in range(len(wins)) for _ in range(wins[a, b])]
-    return lambda: choix.mm_pairwise(len(wins), listed), centred
+def results(data):
+    listed = list(zip(data["winners"].tolist(), data["losers"].tolist(), strict=True))
+    return lambda: choix.ilsr_pairwise(int(data["agents"]), listed), centred
+
+
+def rankings(data):
+    games = data["games"].tolist()
+    return lambda: choix.ilsr_rankings(int(data["agents"]), games), centred
