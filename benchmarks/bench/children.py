@@ -37,9 +37,10 @@ class Child:
 
     def __init__(self, python: str, program: str, source: Path, longest: float) -> None:
         file, function = program.split(":")
-        self._longest, self._buffer, self._errors = longest, b"", tempfile.TemporaryFile()
+        self._longest, self._buffer = longest, b""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         path = str(ROOT) if python == sys.executable else ""
-        own = {name: "1" for name in THREADS} | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"}
+        own = dict.fromkeys(THREADS, "1") | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"}
         self._process = subprocess.Popen(
             [python, str(Path(__file__).parent / "child.py"), str(PROGRAMS / f"{file}.py"), function, str(source)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=os.environ | own, cwd=tempfile.gettempdir(),

@@ -1,4 +1,4 @@
-"""Marks of a run beside an earlier one. Ratios to peers are compared, never seconds: the peer ran on the same machine in the same minutes."""
+"""Marks of a run beside an earlier one. Ratios are compared, never seconds: a peer ran on the same machine in the same minutes."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -118,14 +118,20 @@ def _scaled(task: Task, sizes: Sequence[int], runs: int, longest: float) -> Foun
         _say(f"{task.name} alone, {size:,} {task.unit}")
         try:
             with tempfile.TemporaryDirectory() as folder:
-                with Child(sys.executable, f"ours:{task.program}", task.stored(size, Path(folder)), longest) as ours:
-                    versions |= ours.known["versions"]
-                    ours.seconds()  # may compile
-                    done.append((size, min(ours.seconds() for _ in range(runs))))
+                known, seconds = _alone(task, task.stored(size, Path(folder)), runs, longest)
+            versions |= known
+            done.append((size, seconds))
         except ProgramError as failed:
             error = f"{size:,} {task.unit}: {failed}"
             break
     return Found(Scaling(task.name, task.unit, tuple(size for size, _ in done), tuple(took for _, took in done), error), versions)
+
+
+def _alone(task: Task, source: Path, runs: int, longest: float) -> tuple[dict[str, str], float]:
+    """Versions, and least seconds of ours after a first run, which may compile."""
+    with Child(sys.executable, f"ours:{task.program}", source, longest) as ours:
+        ours.seconds()
+        return ours.known["versions"], min(ours.seconds() for _ in range(runs))
 
 
 def _say(text: str) -> None:

@@ -13,7 +13,17 @@ _HEAD: Final = "| task | peer | size | value | ours | peer's | ratio | bound of 
 
 def page(results: Results, marks: Sequence[Mark] = (), before: str = "") -> str:
     """The whole page: machine, table of peers, first runs, scaling, and marks beside an earlier run."""
-    lines = ["# Beside other packages", "", _machine(results), "", *table(results.rows), "", *_notes(results.rows), "", *_first(results.rows)]
+    lines = [
+        "# Beside other packages",
+        "",
+        _machine(results),
+        "",
+        *table(results.rows),
+        "",
+        *_notes(results.rows),
+        "",
+        *_first(results.rows),
+    ]
     lines += ["", *scaling_table(results.scaling)]
     if before:
         lines += ["", *_marked(marks, before)]
@@ -94,7 +104,10 @@ def _notes(rows: Sequence[Row]) -> list[str]:
 
 def _first(rows: Sequence[Row]) -> list[str]:
     lines = ["Not in the ratios: imports, and the first run, which may compile (CPU seconds).", ""]
-    lines += ["| task | peer | imports, ours | imports, peer's | first run, ours | first run, peer's |", "| --- | --- | --- | --- | --- | --- |"]
+    lines += [
+        "| task | peer | imports, ours | imports, peer's | first run, ours | first run, peer's |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for row in rows:
         figures = (row.imports_ours, row.imports_theirs, row.first_ours, row.first_theirs)
         lines.append(f"| {row.task} | {row.peer} | {' | '.join(_seconds(own) for own in figures)} |")
@@ -102,8 +115,15 @@ def _first(rows: Sequence[Row]) -> list[str]:
 
 
 def _marked(marks: Sequence[Mark], before: str) -> list[str]:
-    lines = [f"Beside `{before}`, by ratio:", "", "| task | peer | size | ratio before | ratio now | mark |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        f"Beside `{before}`, by ratio:",
+        "",
+        "| task | peer | size | ratio before | ratio now | mark |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for mark in marks:
         ratios = " | ".join("-" if own is None else f"{own:.3g}x" for own in (mark.before, mark.now))
-        lines.append(f"| {mark.task} | {mark.peer} | {mark.size:,} | {ratios} | {'**' + mark.word + '**' if mark.regression else mark.word} |")
+        lines.append(
+            f"| {mark.task} | {mark.peer} | {mark.size:,} | {ratios} | {'**' + mark.word + '**' if mark.regression else mark.word} |"
+        )
     return lines

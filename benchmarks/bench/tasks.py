@@ -74,7 +74,9 @@ class Task:
         return file
 
 
-_SAME_MODEL = 1e-6
+_FITTED: Final = 1e-6
+"""Logits by which two fits of one likelihood may differ and count as equal."""
+_LOGITS: Final = "logits, mean 0"
 _ONLINE: Final = (
     Task(
         "elo", "Elo, game after game, from columns in memory", "games", "elo", inputs.duels, (10_000, 100_000, 1_000_000), (1_000, 10_000),
@@ -87,7 +89,7 @@ _ONLINE: Final = (
         (
             Peer(
                 "glicko2", "glicko2_rows:as_published", 20_000, 1_000, "ratings in points", 1e-3,
-                "its equation of the volatility has the rating where Glickman's has the deviation, and its deviations may exceed a newcomer's",
+                "its equation of the volatility has the rating in place of the deviation, and its deviations may exceed a newcomer's",
             ),
             Peer("glicko2, both corrected", "glicko2_rows:corrected", 20_000, 1_000, "ratings in points", 1e-3),
         ),
@@ -109,16 +111,16 @@ _FITS: Final = (
         "counts", "Bradley-Terry from a matrix of wins", "agents", "counts", inputs.win_counts, (30, 100, 300, 1_000), (30, 100),
         "solver: a Cholesky factor of agents^2 a Newton step",
         (
-            Peer("choix ilsr_pairwise_dense", "choix_rows:dense", 300, 100, "logits, mean 0", _SAME_MODEL),
+            Peer("choix ilsr_pairwise_dense", "choix_rows:dense", 300, 100, _LOGITS, _FITTED),
         ),
     ),
     Task(
         "battles", "Bradley-Terry from a data frame of named battles", "battles", "battles", inputs.named_battles,
         (10_000, 100_000, 1_000_000), (1_000, 10_000), "memory: texts to numbers",
         (
-            Peer("evalica bradley_terry", "evalica_rows:battles", 100_000, 10_000, "logits, mean 0", _SAME_MODEL, "it ends at a change of 1e-6"),
-            Peer("evalica, tolerance 1e-12", "evalica_rows:battles_to_the_end", 100_000, 10_000, "logits, mean 0", _SAME_MODEL),
-            Peer("choix ilsr_pairwise", "choix_rows:results", 100_000, 10_000, "logits, mean 0", _SAME_MODEL),
+            Peer("evalica bradley_terry", "evalica_rows:battles", 100_000, 10_000, _LOGITS, _FITTED, "it ends at a change of 1e-6"),
+            Peer("evalica, tolerance 1e-12", "evalica_rows:battles_to_the_end", 100_000, 10_000, _LOGITS, _FITTED),
+            Peer("choix ilsr_pairwise", "choix_rows:results", 100_000, 10_000, _LOGITS, _FITTED),
         ),
     ),
     Task(
@@ -126,10 +128,10 @@ _FITS: Final = (
         (10_000, 100_000, 1_000_000), (1_000, 10_000), "memory: texts to numbers",
         (
             Peer(
-                "arena-rank", "arena_rank_rows:intervals", 100_000, 10_000, "logits, mean 0, and half widths of 95 % intervals", 1e-4,
+                "arena-rank", "arena_rank_rows:intervals", 100_000, 10_000, f"{_LOGITS}, and half widths of 95 % intervals", 1e-4,
                 "its L-BFGS ends early, and 1e-5 of all games is added to the diagonal of its Hessian",
             ),
-            Peer("arena-rank, tightened", "arena_rank_rows:tightened", 100_000, 10_000, "logits, mean 0, and half widths", 1e-4),
+            Peer("arena-rank, tightened", "arena_rank_rows:tightened", 100_000, 10_000, f"{_LOGITS}, and half widths", 1e-4),
         ),
     ),
     Task(
@@ -137,7 +139,7 @@ _FITS: Final = (
         (1_000, 10_000), "memory: bytes to numbers",
         (
             Peer(
-                "pandas and evalica", "evalica_rows:csv_file", 200_000, 10_000, "logits, mean 0", _SAME_MODEL,
+                "pandas and evalica", "evalica_rows:csv_file", 200_000, 10_000, _LOGITS, _FITTED,
                 "evalica ends at a change of 1e-6",
             ),
         ),
@@ -169,18 +171,18 @@ _FITS: Final = (
 )  # fmt: skip
 _VOTES: Final = tuple(
     Task(
-        name, title, "candidates, and ten votes for each", program, inputs.ballots, sizes, (20, 50), bound,
+        name, title, "candidates", name, inputs.ballots, (50, 100, 200, 400), (20, 50), bound,
         tuple(
             Peer(peer, f"{file}:{name}", size, 20, compared, 1e-9)
             for peer, file in (("pref_voting", "pref_voting_rows"), ("OpenSpiel", "open_spiel_rows"))
             if (file, name) != ("open_spiel_rows", "ranked_pairs")  # its winner is one order of equal margins
         ),
     )
-    for name, title, program, sizes, size, bound, compared in (
-        ("borda", "Borda scores from votes", "borda_scores", (50, 100, 200, 400), 200, "memory: votes", "scores"),
-        ("copeland", "Copeland scores from votes", "copeland_scores", (50, 100, 200, 400), 100, "memory: pairs of each vote", "scores"),
-        ("schulze", "Schulze winners from votes", "schulze_winners", (50, 100, 200, 400), 50, "arithmetic: candidates^3", "winners"),
-        ("ranked_pairs", "Ranked pairs from votes", "ranked_pairs_winners", (50, 100, 200, 400), 20, "candidates^3 / 64", "winners"),
+    for name, title, size, bound, compared in (
+        ("borda", "Borda scores from ten votes a candidate", 200, "memory: votes", "scores"),
+        ("copeland", "Copeland scores from ten votes a candidate", 100, "memory: pairs of each vote", "scores"),
+        ("schulze", "Winners by Schulze from ten votes a candidate", 50, "arithmetic: candidates^3", "winners"),
+        ("ranked_pairs", "Winners by ranked pairs from ten votes a candidate", 20, "arithmetic: candidates^3 / 64", "winners"),
     )
 )  # fmt: skip
 _GAMES: Final = (
@@ -190,7 +192,7 @@ _GAMES: Final = (
         (
             Peer("pref_voting", "pref_voting_rows:lottery", 50, 10, "chances", 1e-6),
             Peer("pygambit lp_solve", "gambit_rows:zero_sum", 100, 20, "chances", 1e-6),
-            Peer("OpenSpiel, CVXPY", "open_spiel_rows:zero_sum", 50, 20, "chances", 1e-6),
+            Peer("OpenSpiel, Clarabel", "open_spiel_rows:zero_sum", 50, 20, "chances", 1e-6),
         ),
     ),
     Task(
@@ -198,7 +200,7 @@ _GAMES: Final = (
         "solver: interior point, then linear systems of the support",
         (
             Peer("pygambit lp_solve", "gambit_rows:zero_sum", 50, 10, "chances of agents", 1e-6),
-            Peer("OpenSpiel, CVXPY", "open_spiel_rows:zero_sum", 50, 10, "chances of agents", 1e-6),
+            Peer("OpenSpiel, Clarabel", "open_spiel_rows:zero_sum", 50, 10, "chances of agents", 1e-6),
         ),
     ),
     Task(
@@ -217,7 +219,7 @@ _GAMES: Final = (
         (
             Peer(
                 "polarix lle", "polarix_rows:logit", 40, 8, "mixes", 1e-3,
-                "gradient descent ends after 20,000 steps, before the limit is reached",
+                "after 20,000 steps of gradient descent it is still on the path to the limit",
             ),
         ),
     ),

@@ -22,7 +22,7 @@ def mix(profile, player, n):
 def zero_sum(data):
     A = data["scores"] if "scores" in data else data["margins"]
     game = read([A, -A])
-    return lambda: pygambit.nash.lp_solve(game, rational=False), lambda found: {"lottery": mix(found.equilibria[0], 0, len(A))}
+    return lambda: pygambit.nash.lp_solve(game, rational=False), lambda found: {"lottery": mix(found.equilibrium, 0, len(A))}
 
 
 def logit(data):

@@ -3,6 +3,7 @@
 import sys
 import types
 import warnings
+from functools import partialmethod
 from importlib import import_module
 
 import numpy as np
@@ -35,8 +36,9 @@ def schulze(data):
 
 
 def zero_sum(data):
-    """The first player's mix and value."""
+    """The first player's mix. Clarabel solves: the solver that OpenSpiel names by default, HiGHS, clashes with GLOP in one process."""
     solver, pyspiel = import_module("open_spiel.python.algorithms.lp_solver"), import_module("pyspiel")
+    solver.LinearProgram.solve = partialmethod(solver.LinearProgram.solve, solver="CLARABEL", solver_kwargs={})
     A = data["scores"] if "scores" in data else data["margins"]
 
     def run():

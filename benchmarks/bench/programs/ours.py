@@ -7,16 +7,16 @@ import numpy as np
 
 from ratings_core import rate
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
-from ratings_core.equilibria import AlphaRankOptions, alpharank_symmetric, cce, deviation, lle, nash_average
+from ratings_core.equilibria import AlphaRankOptions, CCEOptions, alpharank_symmetric, cce, deviation, lle, nash_average
 from ratings_core.games import AgentAgentTask, KingOfTheHill, NormalForm
 from ratings_core.online import Elo, Glicko2, WengLin
 from ratings_core.records.outcomes import OutcomeBatch
-from ratings_core.voting.copeland import copeland
+from ratings_core.voting.copeland import copeland as copeland_of
 from ratings_core.voting.lotteries import maximal_lottery
-from ratings_core.voting.positional import borda
+from ratings_core.voting.positional import borda as borda_of
 from ratings_core.voting.profile import Profile
-from ratings_core.voting.ranked_pairs import ranked_pairs
-from ratings_core.voting.schulze import schulze
+from ratings_core.voting.ranked_pairs import ranked_pairs as ranked_pairs_of
+from ratings_core.voting.schulze import schulze as schulze_of
 
 PACKAGES = ("equirank", "numpy", "scipy", "numba", "highspy")
 
@@ -102,20 +102,20 @@ def ranked_games(data: dict[str, Any]) -> Any:
     return run, centred
 
 
-def borda_scores(data: dict[str, Any]) -> Any:
-    return voted(data, borda)
+def borda(data: dict[str, Any]) -> Any:
+    return voted(data, borda_of)
 
 
-def copeland_scores(data: dict[str, Any]) -> Any:
-    return voted(data, lambda profile: copeland(profile.margins()))
+def copeland(data: dict[str, Any]) -> Any:
+    return voted(data, lambda profile: copeland_of(profile.margins()))
 
 
-def schulze_winners(data: dict[str, Any]) -> Any:
-    return voted(data, lambda profile: schulze(profile.preferences()))
+def schulze(data: dict[str, Any]) -> Any:
+    return voted(data, lambda profile: schulze_of(profile.preferences()))
 
 
-def ranked_pairs_winners(data: dict[str, Any]) -> Any:
-    return voted(data, lambda profile: ranked_pairs(profile.margins(), ties="order"))
+def ranked_pairs(data: dict[str, Any]) -> Any:
+    return voted(data, lambda profile: ranked_pairs_of(profile.margins(), ties="order"))
 
 
 def voted(data: dict[str, Any], rule: Any) -> Any:
@@ -154,7 +154,7 @@ def logit(data: dict[str, Any]) -> Any:
 
 def correlated(data: dict[str, Any]) -> Any:
     game = KingOfTheHill.of(data["ahead"])
-    return lambda: cce(game, target="even", eps=1e-3), lambda found: {"relative_entropy": [found.relative_entropy]}
+    return lambda: cce(game, target="even", options=CCEOptions(eps=1e-3)), lambda found: {"relative_entropy": [found.relative_entropy]}
 
 
 def deviations(data: dict[str, Any]) -> Any:
