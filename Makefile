@@ -29,7 +29,7 @@ test: unit       ## all tests (also: make unit, make integration, make web); the
 oracles: install ## .venv-oracles, which tests compare with
 	@scripts/oracles
 
-peers: install   ## .venv-peers: the packages that `equirank bench` compares with, from their own lock (1.7 GB)
+peers: install   ## .venv-peers: the packages that `equirank bench` compares with, from their own lock (1.9 GB)
 	@scripts/peers
 
 unit: oracles    ## tests without servers

@@ -45,8 +45,8 @@ def rankings(games: int) -> Arrays:
 
 
 def win_counts(agents: int) -> Arrays:
-    """Wins of a hundred games an agent and opponent on average, everybody linked."""
-    winner, loser = battles(agents * agents * 50, agents, seed=SEED)
+    """Wins of a thousand battles an agent, everybody linked."""
+    winner, loser = battles(1_000 * agents, agents, seed=SEED)
     wins = np.zeros((agents, agents))
     np.add.at(wins, (winner, loser), 1.0)
     linked = np.roll(np.eye(agents), 1, axis=1)
