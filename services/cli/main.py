@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "dead-letters": "List refused outcomes and records, and send them again.",
     "store": "List the logs whose boards are in the store, and remove those of a log that is not used any more.",
     "papers": "Reproduce the tables and figures of the papers: printed values, ours, and whether they match.",
+    "bench": "Compare with other packages on the same input: whether values are equal, CPU seconds, and their ratio.",
     "precompile": "Compile the kernels after an installation, so that the first outcomes do not wait for the compiler.",
 }
 """Command -> first paragraph of its help. It is repeated here so that the list of commands imports none of them."""
@@ -67,7 +68,7 @@ MENDABLE: Final = frozenset(
     }
 )
 """Names of errors that the user can fix, and whose text states how. They are names because importing the classes would take seconds."""
-_ONE_THREAD: Final = ("api", "next", "why", "papers")
+_ONE_THREAD: Final = ("api", "next", "why", "papers", "bench")
 """Commands whose arithmetic has one thread: they compute beside a running engine, or give the same digits on any number of cores."""
 _INSTALLS: Final = "precompile"
 """The command whose files all users of the installation must be able to read: kernels and bytecode, which are not private."""
