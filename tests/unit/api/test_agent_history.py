@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
-import jsonschema
 import msgspec
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from services.cli import agent as agent_command
 from services.control.records import FoldSettings
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
-from tests.support.api import NOW, Running
+from tests.support.api import NOW, Running, check_answer
 from tests.support.boards import head_of, solved_of
 from tests.support.folds import fold_events
 from tests.support.histories import FOLD, NAMES, TwinRow, folded, games, twin_rows
@@ -51,8 +50,7 @@ def asked(api: Running, agent: str, path: str, **query: object) -> dict:
     answer = api.client.get(f"{URL}/{quote(agent, safe='')}{path}", params=query)
     assert answer.status_code == 200, answer.text
     kind = {"/history": "AgentHistory", "/outcomes": "AgentOutcomes", "": "AgentProfile"}[path]
-    document = api.client.get("/openapi.json").json()
-    jsonschema.validate(answer.json(), {"$ref": f"#/components/schemas/{kind}", **document})
+    check_answer(answer.json(), kind)
     return dict(answer.json())
 
 
