@@ -58,9 +58,13 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.cache = folder / "ratings_core/online/__pycache__"
+
+    @classmethod
+    def of_sources(cls, folder: Path) -> "Copy":
         shutil.copytree(ROOT / "ratings_core", folder / "ratings_core", ignore=shutil.ignore_patterns("__pycache__"))
         (folder / "ratings_core/online/__init__.py").write_text("")  # importing all raters takes half a second in each process
-        self.cache = folder / "ratings_core/online/__pycache__"
+        return cls(folder)
 
     def call(self, *prefix: str, **environment: str) -> tuple[int, int, int]:
         value, hits, misses, _ = self.run(*prefix, **environment).stdout.split()
@@ -95,25 +99,44 @@ class Copy:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
+    return Copy.of_sources(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first_call(tmp_path_factory: pytest.TempPathFactory) -> tuple[Copy, list[str]]:
+    """A copy whose kernel was called once, and the words that the call printed."""
+    copy = Copy.of_sources(tmp_path_factory.mktemp("called"))
+    return copy, copy.run().stdout.split()
+
+
+@pytest.fixture
+def value(first_call: tuple[Copy, list[str]]) -> int:
+    return int(first_call[1][0])
+
+
+@pytest.fixture
+def called(first_call: tuple[Copy, list[str]], tmp_path: Path) -> Copy:
+    """A copy with the machine code that the first call saved."""
+    shutil.copytree(first_call[0].folder, tmp_path, dirs_exist_ok=True)
     return Copy(tmp_path)
 
 
-def test_an_edit_of_a_called_kernel_takes_effect_and_other_file_times_compile_nothing(copy: Copy) -> None:
-    first = copy.call()
-    assert first[1:] == (0, 1)
-    for file in (copy.folder / "ratings_core").rglob("*.py"):
+def test_an_edit_of_a_called_kernel_takes_effect_and_other_file_times_compile_nothing(called: Copy, value: int) -> None:
+    for file in (called.folder / "ratings_core").rglob("*.py"):
         os.utime(file, (1, 1))  # image layers keep whole seconds
-    assert copy.call() == (first[0], 1, 0)
-    copy.edit_called_kernel()
-    value, hits, misses = copy.call()
+    assert called.call() == (value, 1, 0)
+    called.edit_called_kernel()
+    other, hits, misses = called.call()
     assert (hits, misses) == (0, 1)
-    assert value != first[0]
-    assert len(copy.folders()) == 2
+    assert other != value
+    assert len(called.folders()) == 2
 
 
-def test_a_process_that_compiles_nothing_does_not_load_what_the_compiler_needs(copy: Copy) -> None:
+def test_a_process_that_compiles_nothing_does_not_load_what_the_compiler_needs(first_call: tuple[Copy, list[str]]) -> None:
     """Half a second of each start of a command."""
-    assert [copy.run().stdout.split()[-1] for _ in range(2)] == ["True", "False"]
+    copy, printed = first_call
+    assert printed[1:] == ["0", "1", "True"]
+    assert copy.run().stdout.split()[1:] == ["1", "0", "False"]
 
 
 def test_all_machine_code_finds_the_functions_that_it_calls_without_the_compiler() -> None:
@@ -138,13 +161,6 @@ def test_old_folders_are_removed(copy: Copy) -> None:
     assert other.exists()
 
 
-def test_a_named_folder_is_the_only_one(copy: Copy) -> None:
-    value, _, _ = copy.call()
-    named = copy.folder / "named"
-    assert copy.call(NUMBA_CACHE_DIR=str(named)) == (value, 0, 1)
-    assert [path.name for path in named.iterdir()] == ["equirank"]
-
-
 def without_override() -> list[str]:
     """A prefix that takes the right to write everywhere from root; nothing for other users."""
     if os.geteuid() != 0:
@@ -160,13 +176,19 @@ def read_only(folder: Path) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_kernels_of_a_read_only_installation_are_loaded(copy: Copy, named: bool) -> None:
+def test_kernels_of_a_read_only_installation_are_loaded(called: Copy, value: int) -> None:
     prefix = without_override()
-    environment = {"NUMBA_CACHE_DIR": str(copy.folder / "named")} if named else {}
-    value, _, _ = copy.call(**environment)
-    read_only(copy.folder)
-    assert copy.call(*prefix, HOME="/proc/nowhere", **environment) == (value, 1, 0)
+    read_only(called.folder)
+    assert called.call(*prefix, HOME="/proc/nowhere") == (value, 1, 0)
+
+
+def test_a_named_folder_is_the_only_one_and_may_be_read_only(called: Copy, value: int) -> None:
+    named = called.folder / "named"
+    assert called.call(NUMBA_CACHE_DIR=str(named)) == (value, 0, 1)
+    assert [path.name for path in named.iterdir()] == ["equirank"]
+    prefix = without_override()
+    read_only(called.folder)
+    assert called.call(*prefix, HOME="/proc/nowhere", NUMBA_CACHE_DIR=str(named)) == (value, 1, 0)
 
 
 def test_where_nothing_can_be_written_kernels_work_and_say_so_once(copy: Copy) -> None:
