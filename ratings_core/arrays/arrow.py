@@ -33,6 +33,7 @@ _FIXED: Final[dict[pa.DataType, type[np.generic]]] = {
     pa.float32(): np.float32,
     pa.float64(): np.float64,
 }
+_ARROW: Final = {np.dtype(kind): held for held, kind in _FIXED.items()}
 
 
 def whole(values: pa.Array, null: int = 0) -> NDArray[np.int64]:
@@ -86,6 +87,13 @@ def arrow_texts(texts: Arena) -> pa.Array:
     return pa.LargeStringArray.from_buffers(
         len(texts), pa.py_buffer(np.ascontiguousarray(texts.start)), pa.py_buffer(np.ascontiguousarray(texts.bytes))
     )
+
+
+def arrow_numbers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Numbers as an Arrow array of the same type, without a copy. valid: bool (n,), mask of the values that are not null; None for all."""
+    held = np.ascontiguousarray(values)
+    bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(_ARROW[held.dtype], len(held), [bitmap, pa.py_buffer(held)])
 
 
 def arrow_cells(cells: Sequence[str | None] | Sequence[float | None]) -> pa.Array:

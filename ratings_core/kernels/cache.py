@@ -14,6 +14,7 @@ Kernels are read from all of these folders and written to the first that is writ
 """
 
 import inspect
+import pickle
 import shutil
 import sys
 import time
@@ -27,6 +28,7 @@ from typing import Any, Final
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import rtsys
 from numba.misc.appdirs import AppDirs
 
@@ -39,6 +41,8 @@ SLOW: Final = 0.5
 """Seconds. The first kernel of a process that took longer to compile is named on stderr, if a person reads it."""
 _told: Final[list[str]] = []
 """The kernel that was named."""
+_REBUILD: Final = ("numba.core.environment", "_rebuild_env")
+"""Module and name of the function that numba's files name for each environment: globals and constants of a compiled function."""
 _unsaved: Final[list[str]] = []
 """Reasons why kernels could not be saved, from the first failure of the process."""
 
@@ -132,7 +136,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             yield root / f"{module}-{self._hash[:_DIGITS]}"
 
     def _file(self, folder: Path) -> Any:
-        return IndexDataCacheFile(str(folder), self._name, self._hash)
+        return _File(str(folder), self._name, self._hash)
 
     def _make(self, folder: Path) -> None:
         """Create the folder, and remove the oldest folders of the same module."""
@@ -142,6 +146,36 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         others = (path for path in folder.parent.glob(f"{self._module[0]}-{'?' * _DIGITS}") if path != folder)
         for old in sorted(others, key=_written, reverse=True)[VERSIONS_KEPT - 1 :]:
             shutil.rmtree(old, ignore_errors=True)  # another process that uses it compiles again
+
+
+class _File(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """The files of one kernel. Reading machine code imports no module of the functions that were compiled into it."""
+
+    def _load_data(self, name: str) -> Any:
+        with Path(self._data_path(name)).open("rb") as file:
+            return _Unpickler(file).load()
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """See `pickle.Unpickler`."""
+        return _environment if (module, name) == _REBUILD else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[object], name: str) -> Environment:
+    """What `_rebuild_env` of numba returns, without an import of the module.
+
+    Only object mode reads the module's globals, and code that uses it is never saved. numba's modules of arrays and texts, which each
+    kernel with an array names here, would take a tenth of a second of every process.
+    """
+    environment = lookup_environment(name)
+    if environment is None:
+        known = sys.modules.get(module)
+        environment = Environment(vars(known) if known else {"__name__": module})
+        environment.consts[:] = constants
+        environment.env_name = name
+        Environment._memo[name] = environment  # noqa: SLF001 - where numba looks for it
+    return environment
 
 
 def _roots(file: Path) -> Iterator[Path]:
