@@ -175,7 +175,7 @@ def _start(here: Context, pool: str, asked: SeasonAsked) -> GenerationWish:
     def request(standing: Generation | GenerationRequest) -> GenerationRequest:
         return season_request(here.directory.control.known(), standing, season, asked.start, here.clock())
 
-    return GenerationWish(pool=pool, wish=here.directory.want(pool, request))
+    return GenerationWish(pool=pool, wish=here.directory.want(pool, request, begins_season=True))
 
 
 def _withdraw(here: Context, pool: str, season: str) -> Seasons:
