@@ -144,6 +144,10 @@ class PoolAgents:
         with self._lock:
             self._matching[key] = found
             self._matching.move_to_end(key)
-            while len(self._matching) > _MOST_FILTERS or (len(self._matching) > 1 and sum(map(len, self._matching.values())) > _MOST_NAMES):
+            while len(self._matching) > _MOST_FILTERS or (len(self._matching) > 1 and self._named() > _MOST_NAMES):
                 self._matching.popitem(last=False)
         return found
+
+    def _named(self) -> int:
+        """Number of the names of all kept filters."""
+        return sum(found.size or 0 for found in self._matching.values())

@@ -36,6 +36,10 @@ class ShownProvisional(StrEnum):
     EXCLUDE = "exclude"
     ONLY = "only"
 
+    def has(self, row: AgentRow) -> bool:
+        """Whether a row is shown."""
+        return self is ShownProvisional.INCLUDE or row.provisional == (self is ShownProvisional.ONLY)
+
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of one board, best first.
@@ -228,31 +232,6 @@ class WithoutRow(Exception):  # noqa: N818 - the answer is 404, as of a missing 
     def __init__(self, method: str, names: Sequence[str]) -> None:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         super().__init__(f"the board {method} has no row of the agents {', '.join(map(repr, names[:5]))}{more}")
-
-
-def without_some(board: Board, shown: ShownProvisional, start: int, count: int | None) -> Board:
-    """Rows `start` to `start + count` of a complete board without its provisional agents, or of these alone.
-
-    Without provisional agents, the others are ranked among themselves, and have no intervals of ranks, because those count the agents that
-    are left out. Rows that match other filters keep their ranks on the complete board, and get new places among those that remain. `total`
-    is the number of agents that remain. There is no cursor.
-
-    Args:
-        board: The board with all of its rows.
-        shown: `exclude` or `only`; `include` changes no row.
-        start: Index of the first row.
-        count: Largest number of rows; None for all rows.
-    """
-    rows = [row for row in board.rows if shown is ShownProvisional.INCLUDE or row.provisional == (shown is ShownProvisional.ONLY)]
-    if any(row.filter_place is not None for row in rows):
-        rows = [msgspec.structs.replace(row, filter_place=place) for place, row in enumerate(rows, 1)]
-    elif shown is ShownProvisional.EXCLUDE:
-        first: dict[int, int] = {}
-        for place, row in enumerate(rows, 1):
-            first.setdefault(row.rank, place)
-        rows = [msgspec.structs.replace(row, rank=first[row.rank], rank_before=None, rank_low=None, rank_high=None) for row in rows]
-    part = rows[start:] if count is None else rows[start : start + count]
-    return msgspec.structs.replace(board, rows=part, total=len(rows), next=None)
 
 
 def with_next(page: Board, version: str, start: int) -> Board:

@@ -200,10 +200,10 @@ def _show(pool: str, kind: Kind, settings: PoolSettings) -> None:
     Console().print(table)
 
 
-def ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool) -> None:
-    """Request a generation, and report its progress until it serves readers."""
+def ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool, begins_season: bool = False) -> None:
+    """Request a generation, and report its progress until it serves readers. begins_season: as of `ControlLog.want`."""
     wanted = placed_wish(wanted, control.refresh(), log.history)
-    wish, console = control.want(wanted), Console(soft_wrap=True)
+    wish, console = control.want(wanted, begins_season=begins_season), Console(soft_wrap=True)
     with reached(settings, log.outcomes.identity) as store:
         if store is None:
             console.print("the engine is not running: it will fold the pool with these settings when it starts", highlight=False)

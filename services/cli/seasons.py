@@ -75,7 +75,7 @@ def start(
             rule = f"must be folded to its end, but it stopped ({head.stopped}): `equirank pools resume {pool}` first"
             raise InputError("pool", pool, rule)
         wanted = season_request(control.refresh(), control.standing(pool), asked, position, time.time())
-        ask(settings, log, control, wanted, wait=wait)
+        ask(settings, log, control, wanted, wait=wait, begins_season=True)
 
 
 @seasons.command("withdraw")

@@ -62,6 +62,22 @@ def test_a_final_board_is_read_page_by_page(ended: Running, method: str) -> None
     assert [row["agent"] for row in ended.client.get(url, params={"agents": names}).json()["rows"]] == names
 
 
+@pytest.mark.parametrize("method", ["elo", "copeland"])
+def test_provisional_agents_of_a_final_board_are_a_filter(ended: Running, method: str) -> None:
+    url = f"{POOL}/seasons/first/boards/{method}"
+    whole = ended.client.get(url, params={"count": 1000}).json()["rows"]
+    for shown in ("exclude", "only"):
+        expected = [row["agent"] for row in whole if row.get("provisional", False) == (shown == "only")]
+        page = ended.client.get(url, params={"provisional": shown, "count": 1}).json()
+        rows = page["rows"]
+        while page["next"] is not None:
+            page = ended.client.get(url, params={"provisional": shown, "count": 1, "cursor": page["next"]}).json()
+            rows += page["rows"]
+        assert [(row["agent"], row["filter_place"]) for row in rows] == [(name, place) for place, name in enumerate(expected, 1)]
+        lines = ended.client.get(url, params={"provisional": shown, "format": "csv"}).text.splitlines()
+        assert [line.split(",")[1] for line in lines[1:]] == expected
+
+
 def test_a_final_board_has_all_formats_and_a_tag(ended: Running) -> None:
     url = f"{POOL}/seasons/first/boards/copeland"
     assert ended.client.get(url, params={"format": "csv"}).text.splitlines()[1].startswith("1,rock,3.0")
