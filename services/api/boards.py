@@ -33,7 +33,7 @@ from services.boards.past import NotKept, PastBoards, PastRows, SeveralGeneratio
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
 from services.boards.slice_boards import SliceName, method_of
-from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
@@ -102,10 +102,11 @@ def _summary(
     names = [*methods.live, *methods.solved] if asked.rows else []
     if asked.part:
         part = SliceName.parsed(asked.part)
-        if head is None or (dimension := head.slices.get(part.dimension)) is None or not dimension.has(part.value):
+        found = None if head is None else boards.methods_of_slice(store.solved, head, part)
+        if found is None:
             return None
-        methods = Methods(live=[*dimension.methods, ACTIVITY], solved=[])
-        names = [part.board(method) for method in methods.live] if asked.rows else []
+        methods = found
+        names = [part.board(method) for method in (*methods.live, *methods.solved)] if asked.rows else []
     unknown = [method for method in names if method not in known]
     read = (
         boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional, everyone=False)
@@ -138,7 +139,7 @@ async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: igno
 async def list_boards(request: Request, pool: Pool, count: Summary = 0, part: SliceText = None) -> Response[Boards]:  # type: ignore[type-arg]
     """List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-    With `slice`: the live boards of the slice. Slices have no solved boards.
+    With `slice`: the boards of the slice.
     """
     name = "" if part is None else str(SliceName.parsed(part))
     return await polled(request, Asked("boards", check_pool_name(pool), rows=count, part=name))

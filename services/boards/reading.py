@@ -118,6 +118,14 @@ def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
     return Methods(live=head.live_methods, solved=boards.methods(head.pool))
 
 
+def methods_of_slice(boards: SolvedBoards, head: PoolHead, part: SliceName) -> Methods | None:
+    """The methods with a board of a slice; None if the pool has no such slice. Raises `StoreError`."""
+    dimension = head.slices.get(part.dimension)
+    if dimension is None or not dimension.has(part.value):
+        return None
+    return Methods(live=[*dimension.methods, ACTIVITY], solved=boards.methods(head.pool, part))
+
+
 def board(
     store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL,
     everyone: bool = True,
@@ -512,6 +520,7 @@ def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisio
         tasks=result.tasks,
         extra=result.extra,
         intervals=result.intervals,
+        slice=solved.slice or msgspec.UNSET,
     )
 
 
