@@ -138,9 +138,8 @@ class AskedBoard:
         if self.wanted.selects and (past or (self.start is not None and not self.by_evidence) or self.agents is not None):
             rule = "must not be sent with start, agents, position or at: continue by a cursor, or by start with provisional"
             raise InputError("country, organisation, tag, min_games", tuple(self.wanted), rule)
-        if self.part is not None and (past or self.wanted.selects or self.hidden or self.by_evidence):
-            rule = "must not be sent with position, at, provisional or filters: slices have no history, and games are counted by pool"
-            raise InputError("slice", self.part, rule)
+        if self.part is not None and (self.wanted.selects or self.hidden or self.by_evidence):
+            raise InputError("slice", self.part, "must not be sent with provisional or filters: games are counted by pool")
 
     @property
     def name(self) -> str:

@@ -32,7 +32,7 @@ from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
-from services.boards.slice_boards import SliceName, method_of
+from services.boards.slice_boards import SliceName, dimension_of, is_sliced, method_of
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -211,18 +211,22 @@ def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def list_solves(here: Here, pool: Pool, method: Method) -> History:
+def list_solves(here: Here, pool: Pool, method: Method, part: SliceText = None) -> History:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
-    solves = read_or_raise(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
-    return History(pool=pool, method=method, solves=solves)
+    name = board_name(method, part)
+    solves = read_or_raise(here, pool, name, f"solved {board_text(method, part)}", lambda: here.store.solved.history(pool, name) or None)
+    return History(pool=pool, method=method, solves=solves, slice=part or msgspec.UNSET)
 
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/diff", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def compare_solves(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
+def compare_solves(
+    here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50, part: SliceText = None
+) -> Difference:
     """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
-    read = partial(boards.changes, here.store.solved, pool, method, against, count)
-    found = read_or_raise(here, pool, method, f"two kept solves of {method} in this season", read)
+    name = board_name(method, part)
+    read = partial(boards.changes, here.store.solved, pool, method, against, count, part or "")
+    found = read_or_raise(here, pool, name, f"two kept solves of the {board_text(method, part)} in this season", read)
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 
@@ -294,10 +298,11 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: Whe
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
     start = 0 if asked.by_evidence else start
     generation = asked.generation if cursor is None else cursor.generation
-    rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation)
+    part = "" if asked.part is None else str(SliceName.parsed(asked.part))
+    rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
     try:
         read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
-        page = read_or_raise(here, asked.pool, asked.method, f"board {asked.method}", read)
+        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), read)
         if count is None and len(page.rows) == most:  # a kept solve may have fewer rows than its total
             boards.check_size(page)
         version = boards.past_version(page)
@@ -323,7 +328,7 @@ def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callab
     if value is None or (isinstance(value, Boards) and value.pool.head is None):
         known = published(here, pool)
         if method and _lost(here, pool, method):
-            raise not_there_now(f"board {method} of pool {pool}")
+            raise not_there_now(f"board {method_of(method)} of pool {pool}{' and this slice' if is_sliced(method) else ''}")
         value = read()
         if value is None and known.head is None:
             raise nothing_yet(pool)
@@ -341,6 +346,8 @@ def _lost(here: Context, pool: str, method: str) -> bool:
     if shown is not None and (shown[0].result.status in _WITHOUT_RESULT or here.store.solved.history(pool, method)):
         return False  # the history is written after the board, and a method without any result has none
     state = here.directory.control.known()
+    tag = dimension_of(method)
     return pool in state.pools and any(
-        choice.method == method and choice.chosen is not None and choice.why_not is None for choice in choices(state, pool)
+        choice.method == method_of(method) and tag in (None, *choice.slices) and choice.chosen is not None and choice.why_not is None
+        for choice in choices(state, pool)
     )

@@ -286,11 +286,19 @@ Value: TypeAlias = Boards | Board | Insight
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """The kept solves of a method, newest first."""
+    """The kept solves of a method, newest first.
+
+    Attributes:
+        pool: Name of the pool.
+        method: Name of the method.
+        solves: The solves.
+        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
+    """
 
     pool: str
     method: str
     solves: list[Past]
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def fresh_reply(request: Request, value: Answered) -> Response[Answered]:  # type: ignore[type-arg]

@@ -88,6 +88,11 @@ def part_of(board: str) -> str:
     return board.removeprefix(method_of(board))
 
 
+def dimension_of(board: str) -> str | None:
+    """The tag of the slice of a board; None if the board is the pool's own."""
+    return board.split(_MARK)[1] if is_sliced(board) else None
+
+
 def is_sliced(board: str) -> bool:
     """Whether a board is that of a slice."""
     return _MARK in board

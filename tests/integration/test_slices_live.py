@@ -96,7 +96,9 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
         assert f"elo (live) · language:{value}" in top("--slice", f"language:{value}").output
         for words, rule in (
             (("--slice", "map:c"), "must be a slice with the board elo: language:"),
-            (("--slice", "x:y", "--diff"), "history"),
+            (("--slice", f"language:{value}", "--diff"), "live boards keep no earlier solves"),
+            (("--slice", f"language:{value}", "--position", "9"), "whose slices have no past boards"),
+            (("--slice", "x:y", "--season", "first"), "no final boards of slices"),
         ):
             with pytest.raises(InputError, match=rule):
                 top(*words)
@@ -112,14 +114,17 @@ REFUSED = [
     ("/boards/maximal_lottery", {"slice": "language:English"}, 404, "board maximal_lottery"),
     ("/boards", {"slice": "language:Latin"}, 404, "lists the slices"),
     ("/boards/elo", {"slice": "language"}, 422, "a colon and a value"),
-    ("/boards/elo", {"slice": "language:English", "position": "3"}, 422, "slices have no history"),
+    ("/boards/elo", {"slice": "language:English", "position": "3"}, 422, "whose slices have no past boards"),
     ("/boards/elo", {"slice": "language:English", "min_games": "3"}, 422, "games are counted by pool"),
     ("/boards/elo~language~0123456789abcdef", {}, 422, "must be the name of a method"),
     ("/agents", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/agents/a1", {"slice": "language:English"}, 422, "is not a query parameter"),
+    ("/agents/a1", {"slice": "language:Latin"}, 404, "slice language:Latin of pool"),
+    ("/agents/a1/history", {"slice": "language:English"}, 422, "a solved one"),
+    ("/agents/a1/history", {"slice": "language:English", "method": "copeland"}, 422, "of slice language:English"),
+    ("/agents/a1/outcomes", {"slice": "language:English"}, 422, "is not a query parameter"),
     ("/insight", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/boards/elo/history", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/boards/elo/diff", {"slice": "language:English"}, 422, "is not a query parameter"),
+    ("/boards/elo/history", {"slice": "language:English"}, 404, "no solved board elo of the slice language:English"),
+    ("/boards/elo/diff", {"slice": "language:English"}, 404, "two kept solves of the board elo of the slice"),
 ]
 
 

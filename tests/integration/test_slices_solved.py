@@ -162,3 +162,45 @@ def test_slices_are_published_again_from_their_files_and_retired_with_their_choi
             assert store.solved.page(POOL, SliceName.parsed(name["slice"]).board("maximal_lottery"), 0, 1) is None
             assert client.get("/boards/bradley_terry", params=name).status_code == 200
         assert not list((settings.data / "checkpoints").rglob("*maximal_lottery~*/*")), "with their files"
+
+
+def test_kept_solves_of_a_slice_are_its_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with installation(tmp_path) as (settings, log), client_of(settings, log) as client, solving(settings, log) as solver:
+        value = values_of(GAMES, "language")[0]
+        name, board = {"slice": f"language:{value}"}, SliceName("language", value).board("bradley_terry")
+        solver.choose(SLICES)
+        with store_of(settings, log) as store:
+            for count, until_game in ((1, 150), (2, 300)):
+                append(log, GAMES[until_game - 150 : until_game])
+                with working(settings, log):
+                    until(lambda games=until_game: published(settings) == games, "the games are published")  # type: ignore[misc]
+                solver.until(lambda solves=count: len(store.solved.history(POOL, board)) == solves, "the slice is solved")  # type: ignore[misc]
+        solves = client.get("/boards/bradley_terry/history", params=name).json()
+        assert (solves["slice"], len(solves["solves"])) == (name["slice"], 2)
+        newest, oldest = solves["solves"]
+        changed = client.get("/boards/bradley_terry/diff", params=name).json()
+        assert (changed["method"], changed["slice"], changed["because"][0]) == ("bradley_terry", name["slice"], "outcomes")
+        assert changed["outcomes"] == newest["outcomes"] - oldest["outcomes"] > 0
+        page = client.get("/boards/bradley_terry", params={**name, "position": oldest["position"], "count": 3}).json()
+        assert (page["source"], page["slice"], page["position"]) == ("past", name["slice"], oldest["position"])
+        rest = client.get("/boards/bradley_terry", params={**name, "cursor": page["next"], "count": 3}).json()
+        wanted = offline(tmp_path, GAMES[:150], "bradley_terry", "language", value)["agents"]
+        assert [row["agent"] for row in page["rows"] + rest["rows"]] == [row["agent"] for row in wanted[:6]]
+        agent = page["rows"][0]["agent"]
+        profile = client.get(f"/agents/{agent}", params=name).json()
+        assert set(profile["methods"]) == {"elo", "glicko2", *SLICES["language"]}
+        assert (profile["slice"], profile["games"], profile["no_record"]) == (
+            name["slice"],
+            None,
+            "records are counted by pool, not by slice",
+        )
+        assert profile["outcomes"] < client.get(f"/agents/{agent}").json()["outcomes"]
+        points = client.get(f"/agents/{agent}/history", params={**name, "method": "bradley_terry"}).json()
+        assert [point["position"] for point in points["points"]] == [oldest["position"], newest["position"]]
+        for key, setting in (("DATA", settings.data), ("REDIS", settings.redis), ("PARTITIONS", settings.partitions)):
+            monkeypatch.setenv(f"EQUIRANK_{key}", str(setting))
+        words = ["top", "--pool", POOL, "--method", "bradley_terry", "--slice", name["slice"]]
+        for more, text in (([], "bradley_terry (solved)"), (["--diff"], "because of: outcomes"), (["--position", "99999"], "(past)")):
+            done = CliRunner(env={"COLUMNS": "200"}).invoke(application("top"), [*words, *more], catch_exceptions=False)
+            assert text in done.output
+            assert name["slice"] in done.output
