@@ -226,7 +226,7 @@ def compare_solves(
     """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
     name = board_name(method, part)
     read = partial(boards.changes, here.store.solved, pool, method, against, count, part or "")
-    found = read_or_raise(here, pool, name, f"two kept solves of the {board_text(method, part)} in this season", read)
+    found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read)
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 

@@ -31,6 +31,7 @@ from services.api.described import Decoded, Described, problems
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import GenerationWish, SeasonAsked, Seasons
+from services.api.slices import SliceText
 from services.boards import reading as boards
 from services.boards.agent_columns import AgentColumns
 from services.boards.formats import BoardFormat
@@ -79,13 +80,14 @@ class AskedSeasonBoard:
     agents: Agents = None
     form: Form = None
     provisional: Shown = ShownProvisional.INCLUDE
+    part: SliceText = None
 
     @property
     def board(self) -> AskedBoard:
         """The same parameters as those of a board. Raises `InputError` for parameters that exclude each other."""
         return AskedBoard(
             self.pool, self.method, self.start, self.count, self.cursor, self.agents, everyone=True, form=self.form,
-            provisional=self.provisional,
+            provisional=self.provisional, part=self.part,
         )  # fmt: skip
 
 
@@ -207,6 +209,7 @@ def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> 
     start = 0 if asked.by_evidence else start
     try:
         read = partial(season_boards(here).board, asked.pool, season, asked.method, start=start, count=most, agents=agents)
+        read = partial(read, part=asked.part or "")
         page = read(now=here.clock(), provisional=here.settings.provisional)
     except NoSeason as error:
         raise ApiError(404, "not found", f"{error}: GET /v1/pools/{asked.pool}/seasons lists them") from error

@@ -59,12 +59,12 @@ def top(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season, part=part)
+    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season)
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         answer: Board | Difference | None = None
         if season is not None:
-            answer = _final(settings, store, pool, season, method, count)
+            answer = _final(settings, store, pool, season, method, count, part)
         if position is not None or at is not None:
             when = position, None if at is None else seconds(at, "--at")
             answer = _past(settings, store, PastBoard(pool, method, when, generation, part), count)
@@ -140,7 +140,7 @@ def _with_details(settings: Settings, board: Board, head: PoolHead | None) -> Bo
     return AgentColumns(readable(settings, board.pool), index).board(board, hidden=True)
 
 
-def _final(settings: Settings, store: RedisStore, pool: str, season: str, method: str, count: int) -> Board:
+def _final(settings: Settings, store: RedisStore, pool: str, season: str, method: str, count: int, part: str | None) -> Board:
     """The first rows of a final board of an ended season. Raises `InputError` if there is no such board."""
     from services.boards.season_boards import NoSeason, SeasonBoards  # noqa: PLC0415 - imports kernels, which takes time
     from services.boards.season_files import SeasonFiles  # noqa: PLC0415
@@ -149,15 +149,14 @@ def _final(settings: Settings, store: RedisStore, pool: str, season: str, method
 
     boards = SeasonBoards(SeasonFiles(CheckpointStore(settings.checkpoint_url), store.log), lambda: control_state(settings))
     try:
-        return boards.board(pool, season, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
+        read = partial(boards.board, now=time.time(), provisional=settings.provisional, part=part or "")
+        return read(pool, season, method, start=0, count=count)
     except NoSeason as error:
         raise InputError("--season", season, f"must be an ended season with this board: {error}") from error
 
 
-def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None, part: str | None) -> None:
+def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None) -> None:
     """Raise `InputError` for options that exclude each other."""
-    if part is not None and season is not None:
-        raise InputError("--slice", part, "must not be used with --season: a season has no final boards of slices")
     if season is not None and (diff or past):
         raise InputError("--season", season, "must not be used with --diff, --position or --at: a season has one final board a method")
     if diff and past:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from ratings_core.arrays.frozen import Arrays
-from services.checkpoints.checkpoint import PoolEntry, SliceEntry, object_name
+from services.checkpoints.checkpoint import PoolEntry, object_name
+from services.checkpoints.slice_entries import slice_entries
 from services.state.changes import ChangeTracker
 from services.state.frozen import FrozenPool
 from services.state.pool import PoolState
@@ -57,7 +58,7 @@ class PoolEntries:
         before = self._newest.get((state.generation.pool, state.generation.number))
         if before is not None:
             state.final = None  # it is large, and from now on the object of the checkpoint takes its place
-        listed = before is not None and (bool(before.entry.slices) or not _slices_of(state))  # earlier releases listed no slices
+        listed = before is not None and (bool(before.entry.slices) or not slice_entries(state.slices))  # earlier releases listed none
         if before is not None and ((before.holds(state) and listed) or state.stopped is not None):
             folded_to = before.entry.position if state.stopped is not None else position
             return replace(before, entry=msgspec.structs.replace(before.entry, position=folded_to, stopped=state.stopped))
@@ -74,7 +75,7 @@ class PoolEntries:
             bytes=0,
             digest="",
             stopped=state.stopped,
-            slices=_slices_of(source),
+            slices=slice_entries(source.slices),
         )
         history = source.content.history
         beside = source.retractions.arrays() | ({} if history is None else history.arrays())
@@ -94,11 +95,3 @@ class PoolEntries:
     def forget(self, objects: set[str]) -> None:
         """Note that these objects are missing. The next checkpoint writes their pools again."""
         self._newest = {key: item for key, item in self._newest.items() if item.entry.object not in objects}
-
-
-def _slices_of(state: PoolState) -> list[SliceEntry]:
-    """The slices of a pool, without their digests."""
-    return [
-        SliceEntry(dimension=key.dimension, value=key.value, outcomes=made.content.counts["outcomes"], prefix=prefix)
-        for prefix, key, made in (() if state.slices is None else state.slices.parts())
-    ]

@@ -9,11 +9,11 @@ import msgspec
 
 from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
+from services.checkpoints.slice_entries import with_digests
 from services.control.records import FOLD_VERSION
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
 from services.shard.checkpointing.history import HistoryWriter
 from services.shard.partition import Partition
-from services.state.parts import parts_of
 
 log = logging.getLogger("equirank.checkpoint")
 
@@ -134,7 +134,6 @@ class CheckpointWriter:
             return item
         arrays = item.content.arrays()
         sha256, size = self._store.write_object(item.entry.object, {**arrays, **item.beside}, {"pool": item.entry.pool})
-        parts = parts_of(arrays) if item.entry.slices else {}
-        slices = [msgspec.structs.replace(one, digest=digest(parts[one.prefix])) for one in item.entry.slices]
+        slices = with_digests(item.entry.slices, arrays)
         entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays), slices=slices)
         return PoolToWrite(entry, item.version, None, changes=item.changes)
