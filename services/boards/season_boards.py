@@ -133,8 +133,8 @@ class SeasonBoards:
         board = self._files.board(end.entry.pool, end.season, board_name(rows.method, rows.part))
         if board is None:
             there = ", ".join([*live, *(name for name in self._files.boards(end.entry.pool, end.season) if not is_sliced(name))])
-            wanted = f"{rows.method} of the slice {rows.part}" if rows.part else rows.method
-            raise NoSeason(f"season {end.season} of pool {end.entry.pool} has no final board {wanted} (yet); it has {there}")
+            asked = f"{rows.method} of the slice {rows.part}" if rows.part else rows.method
+            raise NoSeason(f"season {end.season} of pool {end.entry.pool} has no final board {asked} (yet); it has {there}")
         result = board.result
         shown = msgspec.structs.replace(result, agents=result.agents[rows.start : rows.start + rows.most])
         return of_solved(msgspec.structs.replace(board, result=shown), len(result.agents), now, rows.provisional)
