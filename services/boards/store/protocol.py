@@ -203,7 +203,7 @@ class PoolVersion(NamedTuple):
         solved: Method -> version of its solved board.
         listed: Whether the store lists the pool, with or without boards. An emptied store does not list it until its boards are written
             again.
-        sliced: Changes with each solved board of a slice; None if there is none.
+        sliced: Changes with each solved board of a slice; None before the first one.
     """
 
     head: str | None

@@ -80,7 +80,7 @@ def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float, slices
 
     Raises:
         InputError: The pool, a method or a parameter is unknown, a value is invalid, or no data of such a pool can be solved with the
-            parameters. A tag or method of `slices` is none of the pool's, or they are too many.
+            parameters. The pool does not have a tag or a method of `slices`, or they are too many.
         NotApplicable: The pool does not provide the input of a method, or slices do not.
     """
     kind, fold = _pool(control, pool)
