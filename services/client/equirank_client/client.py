@@ -119,12 +119,12 @@ class Client(Connection):
         The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/slices", pool=pool), accept='application/json', repeatable=True), Slices)
 
-    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> Events:
+    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None, slice: str | None = None) -> Events:
         r"""Stream changes of a pool's boards and of agents' ratings as server-sent events.
 
         The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
-        every state. While nothing changes, a comment is sent every 15 s."""
-        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents}, accept='text/event-stream', repeatable=True))
+        every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
+        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
 
     def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
         r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
@@ -351,12 +351,12 @@ class AsyncClient(AsyncConnection):
         The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/slices", pool=pool), accept='application/json', repeatable=True), Slices)
 
-    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> AsyncEvents:
+    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None, slice: str | None = None) -> AsyncEvents:
         r"""Stream changes of a pool's boards and of agents' ratings as server-sent events.
 
         The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
-        every state. While nothing changes, a comment is sent every 15 s."""
-        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents}, accept='text/event-stream', repeatable=True))
+        every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
+        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
 
     async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
         r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
