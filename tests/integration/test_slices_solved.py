@@ -116,6 +116,23 @@ def test_solved_boards_of_slices_are_those_of_the_library(tmp_path: Path) -> Non
             assert [one.difference for one in verify_solved(log, CheckpointStore(settings.checkpoint_url), store)] == [None] * 9
 
 
+def test_solved_boards_of_slices_get_intervals(tmp_path: Path) -> None:
+    with installation(tmp_path) as (settings, log), client_of(settings, log) as client, solving(settings, log) as solver:
+        append(log, GAMES[:200])
+        with working(settings, log):
+            until(lambda: published(settings) == 200, "the first games are published")
+        solver.choose(SLICES)
+        value = values_of(GAMES, "language")[0]
+
+        def intervals(method: str) -> dict[str, Any]:
+            answer = client.get(f"/boards/{method}", params={"slice": f"language:{value}", "count": 100}).json()
+            return answer.get("intervals") or {}
+
+        for method, kind in (("bradley_terry", "sandwich"), ("maximal_lottery", "posterior")):
+            solver.until(lambda name=method: "kind" in intervals(name), "the board has intervals")  # type: ignore[misc]
+            assert (intervals(method)["kind"], intervals(method).get("why_not")) == (kind, None)
+
+
 def test_only_a_slice_with_new_outcomes_is_solved_again(tmp_path: Path) -> None:
     with installation(tmp_path) as (settings, log), client_of(settings, log) as client, solving(settings, log) as solver:
         value, other = values_of(GAMES, "language")
