@@ -26,7 +26,7 @@ from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistor
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import AgentList, AgentProfile, KnownAgents, OpponentList
 from services.boards.formats import BoardFormat
-from services.boards.slice_boards import SliceName
+from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import PoolHead
 from services.wire.pools import check_pool_name
@@ -217,7 +217,9 @@ async def get_agent_history(
     _check_hidden(request, here, hidden=hidden)
     head = await here.workers.readers.run(partial(_head, here, pool))
     low, high = (None if time is None else seconds(time, name) for name, time in (("from", since), ("to", until)))
-    read = partial(agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=part or "")
+    read = partial(
+        agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=slice_text(part)
+    )
     return await _of_agent(here, head, agent, read, hidden=hidden)
 
 

@@ -32,7 +32,7 @@ from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
-from services.boards.slice_boards import SliceName, dimension_of, is_sliced, method_of
+from services.boards.slice_boards import SliceName, dimension_of, is_sliced, method_of, slice_text
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -141,7 +141,7 @@ async def list_boards(request: Request, pool: Pool, count: Summary = 0, part: Sl
 
     With `slice`: the boards of the slice.
     """
-    name = "" if part is None else str(SliceName.parsed(part))
+    name = slice_text(part)
     return await polled(request, Asked("boards", check_pool_name(pool), rows=count, part=name))
 
 
@@ -225,7 +225,7 @@ def compare_solves(
 ) -> Difference:
     """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
     name = board_name(method, part)
-    read = partial(boards.changes, here.store.solved, pool, method, against, count, part or "")
+    read = partial(boards.changes, here.store.solved, pool, method, against, count, slice_text(part))
     found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read)
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
@@ -298,7 +298,7 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: Whe
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
     start = 0 if asked.by_evidence else start
     generation = asked.generation if cursor is None else cursor.generation
-    part = "" if asked.part is None else str(SliceName.parsed(asked.part))
+    part = slice_text(asked.part)
     rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
     try:
         read = partial(PastBoards(here.store, files, control).board, rows, here.clock())

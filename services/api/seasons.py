@@ -38,6 +38,7 @@ from services.boards.formats import BoardFormat
 from services.boards.reading import Board, ShownProvisional
 from services.boards.season_boards import NoSeason, SeasonBoards
 from services.boards.season_files import SeasonFiles
+from services.boards.slice_boards import slice_text
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.records import SEASON_PATTERN, Generation, GenerationRequest, SeasonStart
 from services.control.seasons import NoRequest, SeasonBegan, season_request
@@ -209,7 +210,7 @@ def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> 
     start = 0 if asked.by_evidence else start
     try:
         read = partial(season_boards(here).board, asked.pool, season, asked.method, start=start, count=most, agents=agents)
-        read = partial(read, part=asked.part or "")
+        read = partial(read, part=slice_text(asked.part))
         page = read(now=here.clock(), provisional=here.settings.provisional)
     except NoSeason as error:
         raise ApiError(404, "not found", f"{error}: GET /v1/pools/{asked.pool}/seasons lists them") from error

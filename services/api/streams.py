@@ -28,7 +28,7 @@ from services.api.described import Described, problems
 from services.api.feeds import Feed, Feeds
 from services.api.slices import SliceText
 from services.api.stream_events import Reader, Wanted, comment
-from services.boards.slice_boards import SliceName
+from services.boards.slice_boards import slice_text
 from services.boards.store.protocol import ACTIVITY
 from services.wire.pools import check_pool_name
 
@@ -88,8 +88,7 @@ async def get_stream(
     every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice.
     """
     names = [check_name(name, "agents") for name in agents or ()]
-    name = "" if part is None else str(SliceName.parsed(part))
-    wanted = Wanted(check_pool_name(pool), _checked(methods), count, tuple(dict.fromkeys(names)), name)
+    wanted = Wanted(check_pool_name(pool), _checked(methods), count, tuple(dict.fromkeys(names)), slice_text(part))
     feed = await here.feeds.begin(wanted)
     return _Answer(here, feed, Reader(wanted, last_id or ""))
 

@@ -98,6 +98,11 @@ def is_sliced(board: str) -> bool:
     return _MARK in board
 
 
+def slice_text(part: str | None) -> str:
+    """A slice as queries write it, checked; empty for None, which is all outcomes. Raises `InputError`."""
+    return "" if part is None else str(SliceName.parsed(part))
+
+
 def board_name(method: str, part: str) -> str:
     """Name of a board. part: The slice as queries write it; empty for all outcomes. Raises `InputError`."""
     return SliceName.parsed(part).board(method) if part else method

@@ -9,7 +9,7 @@ new manifest names the existing object.
 import hashlib
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -164,9 +164,14 @@ class CheckpointStore:
         return unpack(data, checked=sha256 is not None)
 
     def read_pool(self, entry: PoolEntry, *, mapped: bool = False) -> dict[str, np.ndarray[Any, Any]]:
-        """Read the arrays of a pool, or of the slice of `entry`. mapped: see `read_object`. Raises `BadObject`."""
-        arrays = self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
-        return arrays if entry.part is None else part(arrays, entry.part.prefix)
+        """Read the arrays of a pool, or of the slice of `entry`. mapped: see `read_object`. Raises `BadObject`.
+
+        Of a slice, only its arrays are read and checked: hundreds of slices can lie in one object.
+        """
+        if entry.part is None:
+            return self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
+        lead = f"{entry.part.prefix}."
+        return part(self._read_some(entry, lambda name: name.startswith(lead)), entry.part.prefix)
 
     def read_arrays(self, entry: PoolEntry, names: Collection[str]) -> dict[str, np.ndarray[Any, Any]]:
         """Read some arrays of a pool. Arrays that the object does not have are left out. The checksum of each array is checked.
@@ -176,12 +181,15 @@ class CheckpointStore:
         Raises:
             BadObject: The object is missing or damaged, or has another format.
         """
+        return self._read_some(entry, names.__contains__)
+
+    def _read_some(self, entry: PoolEntry, wanted: Callable[[str], bool]) -> dict[str, np.ndarray[Any, Any]]:
         try:
             if self.blobs.is_local:
                 mapped = self.blobs.map(entry.object)
-                return unpack_some(lambda start, stop: mapped[start:stop], names)
+                return unpack_some(lambda start, stop: mapped[start:stop], wanted)
             read = self.blobs.read_range  # a damaged header can give any length
-            return unpack_some(lambda start, stop: read(entry.object, start, max(start, min(stop, entry.bytes))), names)
+            return unpack_some(lambda start, stop: read(entry.object, start, max(start, min(stop, entry.bytes))), wanted)
         except FileNotFoundError as error:
             raise BadObject(f"{entry.object}: not found") from error
 

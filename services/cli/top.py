@@ -20,7 +20,7 @@ from services.boards.history import Difference, Moved
 from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
 from services.boards.result import PENDING, Intervals
-from services.boards.slice_boards import SliceName
+from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
@@ -121,8 +121,7 @@ def _past(settings: Settings, store: RedisStore, asked: PastBoard, count: int) -
     from services.cli.logs import control_state  # noqa: PLC0415
 
     files = CheckpointStore(settings.checkpoint_url)
-    part = "" if asked.part is None else str(SliceName.parsed(asked.part))
-    rows = PastRows(asked.pool, asked.method, When(*asked.when), 0, count, settings.provisional, asked.generation, part)
+    rows = PastRows(asked.pool, asked.method, When(*asked.when), 0, count, settings.provisional, asked.generation, slice_text(asked.part))
     try:
         return PastBoards(store, files, lambda: control_state(settings)).board(rows, time.time())
     except SeveralGenerations as error:
@@ -149,7 +148,7 @@ def _final(settings: Settings, store: RedisStore, pool: str, season: str, method
 
     boards = SeasonBoards(SeasonFiles(CheckpointStore(settings.checkpoint_url), store.log), lambda: control_state(settings))
     try:
-        read = partial(boards.board, now=time.time(), provisional=settings.provisional, part=part or "")
+        read = partial(boards.board, now=time.time(), provisional=settings.provisional, part=slice_text(part))
         return read(pool, season, method, start=0, count=count)
     except NoSeason as error:
         raise InputError("--season", season, f"must be an ended season with this board: {error}") from error
@@ -171,7 +170,7 @@ def changed(
     store: RedisStore, pool: str, method: str, count: int, settings: Settings, part: str | None = None, against: int | None = None
 ) -> Difference:
     """The difference from an earlier solve to the newest one. Raises `InputError` if no earlier solve is kept."""
-    difference = changes(store.solved, pool, method, against, count, part or "")
+    difference = changes(store.solved, pool, method, against, count, slice_text(part))
     if difference is not None:
         return difference
     if find(store, pool, method, 1, settings, part).source == "live":

@@ -120,6 +120,7 @@ REFUSED = [
     ("/agents", {"slice": "language:English"}, 422, "is not a query parameter"),
     ("/agents/a1", {"slice": "language:Latin"}, 404, "slice language:Latin of pool"),
     ("/agents/a1/history", {"slice": "language:English"}, 422, "a solved one"),
+    ("/agents/a1/history", {"slice": "", "method": "copeland"}, 422, "a colon and a value"),
     ("/agents/a1/history", {"slice": "language:English", "method": "copeland"}, 422, "of slice language:English"),
     ("/agents/a1/outcomes", {"slice": "language:English"}, 422, "is not a query parameter"),
     ("/insight", {"slice": "language:English"}, 422, "is not a query parameter"),

@@ -38,6 +38,7 @@ def chosen_of(entry: PoolEntry, plan: SolvePlan | None) -> Mapping[str, Paramete
 
 def _contents(pool: PoolEntry, plan: SolvePlan | None) -> Iterator[tuple[ContentKey, PoolEntry]]:
     yield ContentKey(pool.pool), pool
-    for one in pool.slices if plan is not None and plan.slices else ():
-        if plan is not None and one.dimension in plan.slices:
+    tags = () if plan is None else plan.slices
+    for one in pool.slices if tags else ():
+        if one.dimension in tags:
             yield ContentKey(pool.pool, part_of(SliceName(one.dimension, one.value).board(""))), pool.of_slice(one)
