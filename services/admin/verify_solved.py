@@ -24,10 +24,15 @@ def verify_solved(log: Log, checkpoints: CheckpointStore, store: RedisStore) -> 
     """Verify all solved boards in the store. Returns a finding for each board. Raises `StoreError` if the store does not answer."""
     files = ResultFiles(checkpoints.blobs, 1)
     for head in store.live.pools():
-        for method in store.solved.methods(head.pool):
-            position, difference = _compared(Job(head.pool, method), files, store)
-            partition = partition_of(head.pool, log.outcomes.partitions)
-            yield Finding(partition=partition, pool=head.pool, what=f"solved board {method}", position=position, difference=difference)
+        partition = partition_of(head.pool, log.outcomes.partitions)
+        for board in _listed(head.pool, store):
+            position, difference = _compared(Job(head.pool, board), files, store)
+            yield Finding(partition=partition, pool=head.pool, what=f"solved board {board}", position=position, difference=difference)
+
+
+def _listed(pool: str, store: RedisStore) -> list[str]:
+    """Names of the solved boards of a pool and of its slices."""
+    return [*store.solved.methods(pool), *store.solved.slice_boards(pool)]
 
 
 def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str | None]:
@@ -45,8 +50,8 @@ def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str
             store.ping()
             difference = str(error)
             continue
-        if shown is None and job.method not in store.solved.methods(job.pool):
-            return position, None  # the pool no longer selects this method
+        if shown is None and job.board not in _listed(job.pool, store):
+            return position, None  # the pool or its slices are no longer solved by this method
         if shown is None:
             difference = "the store lists it, but its board cannot be read"
             continue
@@ -80,7 +85,7 @@ def _read_board(store: RedisStore, job: Job) -> SolvedBoard | None:
     first: SolvedBoard | None = None
     total = 1
     while len(rows) < total:
-        page = store.solved.page(job.pool, job.method, len(rows), _PAGE)
+        page = store.solved.page(job.pool, job.board, len(rows), _PAGE)
         if page is None or (first is not None and page[0].solve != first.solve):
             return None
         first, total = page[0] if first is None else first, page[1]

@@ -20,11 +20,13 @@ from services.api.described import Described, problems
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
 from services.api.problems import ApiError, nothing_yet
+from services.api.slices import SliceText
 from services.boards import agent_history, agents
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import AgentList, AgentProfile, KnownAgents, OpponentList
 from services.boards.formats import BoardFormat
+from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import PoolHead
 from services.wire.pools import check_pool_name
@@ -133,17 +135,25 @@ async def list_agents(
 @get(
     "/v1/pools/{pool:str}/agents/{agent:str}", tags=["agents"], operation_class=Described, responses=problems(401, 403, 404, 422, 429, 503)
 )
-async def get_agent(request: Request, here: Here, pool: Pool, agent: Agent, hidden: Hidden = False) -> AgentProfile:  # type: ignore[type-arg]
+async def get_agent(
+    request: Request,  # type: ignore[type-arg]
+    here: Here,
+    pool: Pool,
+    agent: Agent,
+    hidden: Hidden = False,
+    part: SliceText = None,
+) -> AgentProfile:
     """Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-    Percent-encode the name, including slashes.
+    Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record.
     """
     _check_hidden(request, here, hidden=hidden)
     name = agent_name(agent)
-    head, profile = await here.workers.readers.run(partial(_profile_by_present_index, here, pool, name, hidden=hidden))
+    read = partial(_profile, here, name=name, hidden=hidden, part=None if part is None else SliceName.parsed(part))
+    head, profile = await here.workers.readers.run(partial(_profile_by_present_index, here, pool, read))
     index = await here.agents.get(head)
     if profile is None:
-        profile = await here.workers.searches.run(partial(_profile, here, head, index, name, hidden=hidden))
+        profile = await here.workers.searches.run(partial(read, head, index))
     return profile
 
 
@@ -197,16 +207,19 @@ async def get_agent_history(
     until: Until = None,
     points: Points = 500,
     hidden: Hidden = False,
+    part: SliceText = None,
 ) -> AgentHistory:
     """Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
     Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
-    its own time, and its place in the order of the log.
+    its own time, and its place in the order of the log. With `slice`, the method must be a solved one.
     """
     _check_hidden(request, here, hidden=hidden)
     head = await here.workers.readers.run(partial(_head, here, pool))
     low, high = (None if time is None else seconds(time, name) for name, time in (("from", since), ("to", until)))
-    read = partial(agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points)
+    read = partial(
+        agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=slice_text(part)
+    )
     return await _of_agent(here, head, agent, read, hidden=hidden)
 
 
@@ -295,26 +308,30 @@ def _known(here: Context, head: PoolHead, index: AgentIndex | NoIndex, *, hidden
     return KnownAgents(here.pool_agents.details(head.pool), names, hidden)
 
 
-def _profile_by_present_index(here: Context, pool: str, name: str, *, hidden: bool) -> tuple[PoolHead, AgentProfile | None]:
+def _profile_by_present_index(here: Context, pool: str, read: Callable[..., AgentProfile]) -> tuple[PoolHead, AgentProfile | None]:
     """The head of a pool, and the profile of an agent; None instead of the profile if the pool's index is not loaded. Raises `ApiError`."""
     head = _head(here, pool)
     index = here.agents.present(head)
-    return head, None if index is None else _profile(here, head, index, name, hidden=hidden)
+    return head, None if index is None else read(head, index)
 
 
-def _profile(here: Context, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, hidden: bool) -> AgentProfile:
+def _profile(
+    here: Context, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, hidden: bool, part: SliceName | None
+) -> AgentProfile:
     known = KnownAgents(here.pool_agents.details(head.pool), None, hidden)
-    profile = agents.profile(here.store, head, index, name, now=here.clock(), provisional=here.settings.provisional, known=known)
+    read = partial(agents.profile, now=here.clock(), provisional=here.settings.provisional, known=known)
+    profile = read(here.store, head, index, name, part=part)
     if profile is None:
-        raise _no_agent(here, head, name)
+        raise _no_agent(here, head, name, part)
     return profile
 
 
-def _no_agent(here: Context, head: PoolHead, name: str) -> ApiError:
+def _no_agent(here: Context, head: PoolHead, name: str, part: SliceName | None = None) -> ApiError:
     """The 404 error for an unknown agent. Raises as `_check_serves`."""
     _check_serves(here, head.pool, head.generation)
     where = f"GET /v1/pools/{head.pool}/agents?query= finds agents"
-    return ApiError(404, "no such agent", f"pool {head.pool} has no agent {name!r}: names are case-sensitive; {where}")
+    whole = f"pool {head.pool}" if part is None else f"slice {part} of pool {head.pool}"
+    return ApiError(404, "no such agent", f"{whole} has no agent {name!r}: names are case-sensitive; {where}")
 
 
 def _check_serves(here: Context, pool: str, generation: int) -> None:

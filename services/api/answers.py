@@ -24,6 +24,7 @@ from services.api.workers import Workers
 from services.boards.cursors import digest
 from services.boards.insight import Insight
 from services.boards.reading import Board, ShownProvisional
+from services.boards.slice_boards import is_sliced
 from services.boards.store.protocol import INSIGHT, PoolHead, PoolVersion, StoreError
 from services.boards.store.versions import Versions
 from services.control.details import VISIBLE, AgentFilter
@@ -237,8 +238,8 @@ class Answers:
         if value is None:
             return {}
         boards = value.boards if isinstance(value, Boards) else []
-        read = [board for board in boards if board.source == "solved" and board.method not in known]
-        values = {asked: value, **{_board_of(asked, board.method): board for board in read}}
+        read = [board for board in boards if board.source == "solved" and board.name not in known]
+        values = {asked: value, **{_board_of(asked, board.name): board for board in read}}
         versions = {each: self._part_of(each, published, agents) for each in values}
         return {each: _entry(value, version, now) for each, value in values.items() if (version := versions[each]) is not None}
 
@@ -291,6 +292,8 @@ def _entry(value: Value, version: Version, now: float) -> _Entry:
 
 def _published_part(asked: Asked, version: PoolVersion) -> Version | None:
     """Return what the store says of the version of an answer; None if the pool or board does not exist."""
+    if asked.part or is_sliced(asked.method):
+        return None if version.head is None else (version.head, version.sliced)
     if asked.kind == "boards":
         return None if version.head is None else (version.head, tuple(version.solved.items()))
     method = INSIGHT if asked.kind == "insight" else asked.method

@@ -139,9 +139,8 @@ class AskedBoard:
         if self.selects and (self.start is not None or self.agents is not None):
             rule = "must not be sent with start or agents: continue by a cursor"
             raise InputError("country, organisation, tag, min_games, provisional", (*self.wanted, self.provisional.value), rule)
-        if self.part is not None and (past or self.selects or self.hidden):
-            rule = "must not be sent with position, at, provisional or filters: slices have no history, and games are counted by pool"
-            raise InputError("slice", self.part, rule)
+        if self.part is not None and (self.selects or self.hidden):
+            raise InputError("slice", self.part, "must not be sent with provisional or filters: games are counted by pool")
 
     @property
     def name(self) -> str:

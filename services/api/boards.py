@@ -32,8 +32,8 @@ from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
-from services.boards.slice_boards import SliceName, method_of
-from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
+from services.boards.slice_boards import SliceName, dimension_of, is_sliced, method_of, slice_text
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
@@ -102,10 +102,11 @@ def _summary(
     names = [*methods.live, *methods.solved] if asked.rows else []
     if asked.part:
         part = SliceName.parsed(asked.part)
-        if head is None or (dimension := head.slices.get(part.dimension)) is None or not dimension.has(part.value):
+        found = None if head is None else boards.methods_of_slice(store.solved, head, part)
+        if found is None:
             return None
-        methods = Methods(live=[*dimension.methods, ACTIVITY], solved=[])
-        names = [part.board(method) for method in methods.live] if asked.rows else []
+        methods = found
+        names = [part.board(method) for method in (*methods.live, *methods.solved)] if asked.rows else []
     unknown = [method for method in names if method not in known]
     read = (
         boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional, everyone=False)
@@ -138,9 +139,9 @@ async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: igno
 async def list_boards(request: Request, pool: Pool, count: Summary = 0, part: SliceText = None) -> Response[Boards]:  # type: ignore[type-arg]
     """List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-    With `slice`: the live boards of the slice. Slices have no solved boards.
+    With `slice`: the boards of the slice.
     """
-    name = "" if part is None else str(SliceName.parsed(part))
+    name = slice_text(part)
     return await polled(request, Asked("boards", check_pool_name(pool), rows=count, part=name))
 
 
@@ -206,18 +207,22 @@ def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def list_solves(here: Here, pool: Pool, method: Method) -> History:
+def list_solves(here: Here, pool: Pool, method: Method, part: SliceText = None) -> History:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
-    solves = read_or_raise(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
-    return History(pool=pool, method=method, solves=solves)
+    name = board_name(method, part)
+    solves = read_or_raise(here, pool, name, f"solved {board_text(method, part)}", lambda: here.store.solved.history(pool, name) or None)
+    return History(pool=pool, method=method, solves=solves, slice=part or msgspec.UNSET)
 
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/diff", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def compare_solves(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
+def compare_solves(
+    here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50, part: SliceText = None
+) -> Difference:
     """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
-    read = partial(boards.changes, here.store.solved, pool, method, against, count)
-    found = read_or_raise(here, pool, method, f"two kept solves of {method} in this season", read)
+    name = board_name(method, part)
+    read = partial(boards.changes, here.store.solved, pool, method, against, count, slice_text(part))
+    found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read)
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 
@@ -288,12 +293,12 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
     """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
-    generation, now = asked.generation if cursor is None else cursor.generation, here.clock()
+    generation, now, part = asked.generation if cursor is None else cursor.generation, here.clock(), slice_text(asked.part)
     past = PastBoards(here.store, files, control)
 
     def read(start: int, most: int) -> tuple[Board, str]:
-        rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation)
-        page = read_or_raise(here, asked.pool, asked.method, f"board {asked.method}", partial(past.board, rows, now))
+        rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
+        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past.board, rows, now))
         return page, boards.past_version(page)
 
     try:
@@ -331,7 +336,7 @@ def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callab
     if value is None or (isinstance(value, Boards) and value.pool.head is None):
         known = published(here, pool)
         if method and _lost(here, pool, method):
-            raise not_there_now(f"board {method} of pool {pool}")
+            raise not_there_now(f"board {method_of(method)} of pool {pool}{' and this slice' if is_sliced(method) else ''}")
         value = read()
         if value is None and known.head is None:
             raise nothing_yet(pool)
@@ -349,6 +354,8 @@ def _lost(here: Context, pool: str, method: str) -> bool:
     if shown is not None and (shown[0].result.status in _WITHOUT_RESULT or here.store.solved.history(pool, method)):
         return False  # the history is written after the board, and a method without any result has none
     state = here.directory.control.known()
+    tag = dimension_of(method)
     return pool in state.pools and any(
-        choice.method == method and choice.chosen is not None and choice.why_not is None for choice in choices(state, pool)
+        choice.method == method_of(method) and tag in (None, *choice.slices) and choice.chosen is not None and choice.why_not is None
+        for choice in choices(state, pool)
     )

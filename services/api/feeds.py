@@ -1,4 +1,7 @@
-"""Feeds of streams. All streams of a pool share a feed, which compares versions and reads the store once for each change."""
+"""Feeds of streams. All streams of a pool, or of one of its slices, share a feed.
+
+A feed compares versions, and reads the store once for each change.
+"""
 
 import asyncio
 import logging
@@ -17,6 +20,7 @@ from services.api.replies import Boards, PoolView
 from services.api.stream_events import AgentRows, Reader, State, Wanted, state_of
 from services.api.workers import Workers
 from services.boards.reading import Methods
+from services.boards.slice_boards import board_name, method_of
 from services.boards.store.protocol import INSIGHT, PoolHead, PoolVersion, StoreError
 from services.runtime.metrics import Metrics
 
@@ -44,7 +48,7 @@ ReadAgents: TypeAlias = Callable[[PoolHead, Methods, Sequence[str]], AgentRows]
 
 
 class Feed:
-    """The newest state of one pool, for all of its streams.
+    """The newest state of one pool or slice, for all of its streams.
 
     Attributes:
         state: The newest state; None before the first read.
@@ -54,8 +58,9 @@ class Feed:
         changed: Set after the next change of these attributes. Each change replaces it by a new event.
     """
 
-    def __init__(self, pool: str, feeds: "Feeds") -> None:
-        self.pool, self._feeds = pool, feeds
+    def __init__(self, pool: str, feeds: "Feeds", part: str = "") -> None:
+        """part: The slice; empty for all outcomes."""
+        self.pool, self.part, self._feeds = pool, part, feeds
         self.state: State | None = None
         self.trouble: str | None = None
         self.ended: str | None = None
@@ -158,7 +163,7 @@ class Feed:
 
     async def _newest(self) -> State | None:
         published = await self._feeds.answers.version(self.pool)
-        solved = {method: version for method, version in published.solved.items() if method != INSIGHT}
+        solved = self._solved(published)
         version = (published.head, solved, self._feeds.answers.agents_version(self.pool))
         # copies, because streams come and go during the reads
         count, agents = max(self._counts, default=1), tuple(self._agents)
@@ -176,23 +181,38 @@ class Feed:
                 hidden = self._feeds.answers.hidden(self.pool)
                 rows = {agent: {} if agent in hidden else row for agent, row in rows.items()}
         number = self.state.number if self.state is not None else 0
-        state = state_of(number, boards, count, {agent: rows.get(agent, {}) for agent in agents})
+        state = state_of(number, boards, count, {agent: rows.get(agent, {}) for agent in agents}, self.part)
         if self.state is not None and (self.state.version != state.version or self._read_solved != solved):
             state.number += 1
         self._read_version, self._read_solved = version, solved
         return state
 
+    def _solved(self, published: PoolVersion) -> dict[str, str | None]:
+        """Version of each solved board of the pool by its name. All solved boards of slices have one version, whose key is empty."""
+        if self.part:
+            return {"": published.sliced}
+        return {method: version for method, version in published.solved.items() if method != INSIGHT}
+
     async def _boards(self, published: PoolVersion, count: int) -> Boards | None:
-        """Return the first rows of all boards. Without a head in the store: an answer without boards, if the pool has no outcomes."""
+        """Return the first rows of all boards. Without a head in the store: an answer without boards, if the pool has no outcomes.
+
+        Raises `ApiError` 404 if the pool has no such slice.
+        """
         if published.head is None:
             view = await self._feeds.readers.run(partial(self._feeds.check, self.pool))
             self._check_at = time.monotonic() + _CHECK_SECONDS
             return Boards(pool=view, methods=Methods(live=[], solved=[]), boards=[]) if view.head is None else None
-        value = await self._feeds.answers.value(Asked("boards", self.pool, rows=count), published)
+        value = await self._feeds.answers.value(Asked("boards", self.pool, rows=count, part=self.part), published)
+        if value is None and self.part:
+            detail = f"pool {self.pool} has no slice {self.part}: GET /v1/pools/{self.pool}/slices lists its slices"
+            raise ApiError(404, "not found", detail)
         return value if isinstance(value, Boards) else None
 
     async def _rows(self, head: PoolHead, methods: Methods, solved: Mapping[str, str | None], agents: Sequence[str]) -> AgentRows:
-        """Return the rows of agents. Those of a solved board are read once for each solve."""
+        """Return the rows of agents by method. Those of a solved board are read once for each solve, those of a slice for any slice's."""
+        methods = Methods(live=self._names(methods.live), solved=self._names(methods.solved))
+        if self.part:
+            solved = dict.fromkeys(methods.solved, solved[""])
         known = {
             method: rows
             for method, (version, rows) in self._solved_rows.items()
@@ -205,7 +225,11 @@ class Feed:
             known[method] = {agent: rows.get(agent, {}) for agent in agents}
         self._solved_rows = {method: (solved.get(method), rows) for method, rows in known.items() if method in methods.solved}
         merged = [read, *(rows for _, rows in self._solved_rows.values())]
-        return {agent: {method: row for rows in merged for method, row in rows.get(agent, {}).items()} for agent in agents}
+        return {agent: {method_of(name): row for rows in merged for name, row in rows.get(agent, {}).items()} for agent in agents}
+
+    def _names(self, methods: Sequence[str]) -> list[str]:
+        """Names of the boards of methods, of the pool or of the slice."""
+        return [board_name(method, self.part) for method in methods]
 
 
 class Feeds:
@@ -226,7 +250,7 @@ class Feeds:
         self.answers, self.readers, self.read_agents, self.check = answers, readers, read_agents, check
         self.reading = asyncio.Semaphore(_READS)
         self._most, self._open, self._ending = most, 0, False
-        self._feeds: dict[str, Feed] = {}
+        self._feeds: dict[tuple[str, str], Feed] = {}
         metrics.gauge("equirank_api_streams").set_function(lambda: self._open)
         self._events = metrics.counter("equirank_api_stream_events_total")
         self._dropped = metrics.counter("equirank_api_stream_dropped_states_total")
@@ -234,14 +258,15 @@ class Feeds:
     async def begin(self, wanted: Wanted) -> Feed:
         """Take a place for a stream and return its feed, which has a state. The place is given back by `finish`.
 
-        Raises `ApiError` 404 if the pool does not exist, 503 if all places are taken; `StoreError` if the store does not answer.
+        Raises `ApiError` 404 if the pool or slice does not exist, 503 if all places are taken; `StoreError` if the store does not answer.
         """
         if self._ending or self._open >= self._most:
             detail = f"{self._most} streams are open, which is the limit of this process, or it ends: connect later, or poll boards"
             raise ApiError(503, "no stream is free", detail, headers={"Retry-After": "5"})
-        feed = self._feeds.get(wanted.pool)
+        key = wanted.pool, wanted.part
+        feed = self._feeds.get(key)
         if feed is None or feed.ended is not None:
-            feed = self._feeds[wanted.pool] = Feed(wanted.pool, self)
+            feed = self._feeds[key] = Feed(wanted.pool, self, wanted.part)
         feed.add(wanted)
         self._open += 1
         try:
@@ -257,8 +282,8 @@ class Feeds:
         feed.remove(wanted)
         if feed.unused:
             feed.end("unused")
-            if self._feeds.get(feed.pool) is feed:
-                del self._feeds[feed.pool]
+            if self._feeds.get((feed.pool, feed.part)) is feed:
+                del self._feeds[feed.pool, feed.part]
 
     def record(self, reader: Reader) -> None:
         """Add what a reader was sent, and what it missed, to the metrics."""

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Annotated, Final
 
+import msgspec
 from litestar import get, put
 from litestar.openapi.spec import Example
 from litestar.params import Body
@@ -51,7 +52,8 @@ def _choose(here: Context, pool: str, wanted: MethodsWanted) -> MethodChoices:
     state = control.refresh()
     if check_pool_name(pool) not in state.pools:
         raise no_pool(pool)
-    control.append(plan_of(state, pool, wanted.methods, here.clock()))
+    slices = None if isinstance(wanted.slices, msgspec.UnsetType) else wanted.slices
+    control.append(plan_of(state, pool, wanted.methods, here.clock(), slices))
     return _choices(here, pool)
 
 

@@ -78,9 +78,16 @@ class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The methods that a pool is to be solved by. methods: Name -> parameters that differ from the defaults."""
+    """The methods that a pool is to be solved by.
+
+    Attributes:
+        methods: Name -> parameters that differ from the defaults.
+        slices: Key of a tag -> methods, some of `methods`, that solve each of the pool's slices by this tag. Without this field the present
+            ones stay.
+    """
 
     methods: dict[str, dict[str, float | str | bool]]
+    slices: dict[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
 
 
 class MethodChoices(msgspec.Struct, frozen=True, kw_only=True):
@@ -279,11 +286,19 @@ Value: TypeAlias = Boards | Board | Insight
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """The kept solves of a method, newest first."""
+    """The kept solves of a method, newest first.
+
+    Attributes:
+        pool: Name of the pool.
+        method: Name of the method.
+        solves: The solves.
+        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
+    """
 
     pool: str
     method: str
     solves: list[Past]
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def fresh_reply(request: Request, value: Answered) -> Response[Answered]:  # type: ignore[type-arg]

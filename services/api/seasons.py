@@ -32,6 +32,7 @@ from services.api.described import Decoded, Described, problems
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import GenerationWish, SeasonAsked, Seasons
+from services.api.slices import SliceText
 from services.boards import reading as boards
 from services.boards.agent_columns import AgentColumns
 from services.boards.cursors import FilterCursor
@@ -40,6 +41,7 @@ from services.boards.formats import BoardFormat
 from services.boards.reading import Board, ShownProvisional
 from services.boards.season_boards import NoSeason, SeasonBoards
 from services.boards.season_files import SeasonFiles
+from services.boards.slice_boards import slice_text
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.records import SEASON_PATTERN, Generation, GenerationRequest, SeasonStart
 from services.control.seasons import NoRequest, SeasonBegan, season_request
@@ -82,13 +84,14 @@ class AskedSeasonBoard:
     agents: Agents = None
     form: Form = None
     provisional: Shown = ShownProvisional.INCLUDE
+    part: SliceText = None
 
     @property
     def board(self) -> AskedBoard:
         """The same parameters as those of a board. Raises `InputError` for parameters that exclude each other."""
         return AskedBoard(
             self.pool, self.method, self.start, self.count, self.cursor, self.agents, everyone=True, form=self.form,
-            provisional=self.provisional,
+            provisional=self.provisional, part=self.part,
         )  # fmt: skip
 
 
@@ -208,7 +211,8 @@ def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> 
     pool_view(here, asked.pool)  # raises 404 if the pool does not exist
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
     now, provisional = here.clock(), here.settings.provisional
-    read = partial(season_boards(here).board, asked.pool, season, asked.method, now=now, provisional=provisional)
+    board = partial(season_boards(here).board, asked.pool, season, asked.method, part=slice_text(asked.part))
+    read = partial(board, now=now, provisional=provisional)
     try:
         if count is not None and asked.selects:
             position = cursor if isinstance(cursor, FilterCursor) else None

@@ -10,7 +10,7 @@ from ratings_core.errors import InputError
 from services.api.context import Here, Pool, reads
 from services.api.described import Described, problems
 from services.api.pools import published
-from services.boards.slice_boards import SliceDimension, SliceName, method_of
+from services.boards.slice_boards import SliceDimension, SliceName, dimension_of, method_of
 from services.wire.pools import check_pool_name
 
 SliceText: TypeAlias = Annotated[
@@ -32,6 +32,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True):
         position: Log offset up to which outcomes were counted, in the pool and in all slices.
         outcomes: Number of outcomes that the pool counted.
         dimensions: Key of a tag -> its slices.
+        solved: Key of a tag -> methods with solved boards of its slices.
     """
 
     pool: str
@@ -39,6 +40,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     outcomes: int
     dimensions: dict[str, SliceDimension]
+    solved: dict[str, list[str]] = {}
 
 
 @get("/v1/pools/{pool:str}/slices", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
@@ -51,7 +53,11 @@ def list_slices(here: Here, pool: Pool) -> Slices:
     head = published(here, check_pool_name(pool)).head
     if head is None:
         return Slices(pool=pool, generation=None, position=0, outcomes=0, dimensions={})
-    return Slices(pool=pool, generation=head.generation, position=head.position, outcomes=head.outcomes, dimensions=head.slices)
+    names = here.store.solved.slice_boards(pool) if head.slices else []
+    solved = {tag: sorted({method_of(name) for name in names if dimension_of(name) == tag}) for tag in head.slices}
+    return Slices(
+        pool=pool, generation=head.generation, position=head.position, outcomes=head.outcomes, dimensions=head.slices, solved=solved
+    )
 
 
 def board_name(method: str, part: str | None) -> str:

@@ -30,9 +30,10 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True):
         position: Log offset up to which outcomes were counted; None before the first outcome was folded.
         outcomes: Number of outcomes counted.
         agents: Number of agents.
-        boards: Names of the boards that the pool has.
+        boards: Names of the boards that the pool, or the slice, has.
         stopped: Why the pool stopped; None if it is folded.
         building: The next generation, while it is under construction.
+        slice: Slice of the stream, such as `language:English`. Absent for all outcomes. Numbers of outcomes and agents are the pool's.
     """
 
     pool: str
@@ -43,6 +44,7 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True):
     boards: list[str] = []
     stopped: str | None = None
     building: Building | None = None
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class AgentChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +89,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         pool: Name of the pool.
-        reason: `shutdown`: the process ends; connect again. `deleted`: the pool no longer exists. `failed`: a defect; connect again.
+        reason: `shutdown`: the process ends; connect again. `deleted`: the pool or slice no longer exists. `failed`: a defect; connect
+            again.
     """
 
     pool: str
@@ -95,12 +98,17 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wanted(NamedTuple):
-    """What a stream sends. methods: names of boards; None for all. rows: first rows of each board. agents: agents that are followed."""
+    """What a stream sends.
+
+    methods: names of boards; None for all. rows: first rows of each board. agents: agents that are followed. part: slice whose boards are
+    sent; empty for all outcomes.
+    """
 
     pool: str
     methods: frozenset[str] | None
     rows: int
     agents: tuple[str, ...]
+    part: str = ""
 
     def has(self, method: str) -> bool:
         """Whether the stream sends this board."""
@@ -170,7 +178,7 @@ class State:
         return event
 
 
-def state_of(number: int, boards: Boards, count: int, agents: AgentRows) -> State:
+def state_of(number: int, boards: Boards, count: int, agents: AgentRows, part: str = "") -> State:
     """Return the state that an answer of boards shows.
 
     Args:
@@ -178,13 +186,14 @@ def state_of(number: int, boards: Boards, count: int, agents: AgentRows) -> Stat
         boards: Answer with the first `count` rows of each board.
         count: Most rows of each board.
         agents: Rows of the followed agents.
+        part: Slice of the boards; empty for all outcomes.
     """
     head, by_method = boards.pool.head, {board.method: board for board in boards.boards}
-    pool = PoolState(pool=boards.pool.pool)
+    pool = PoolState(pool=boards.pool.pool, slice=part or msgspec.UNSET)
     if head is not None:
         pool = PoolState(
             pool=head.pool, generation=head.generation, position=head.position, outcomes=head.outcomes, agents=head.agents,
-            boards=list(by_method), stopped=head.stopped, building=head.building,
+            boards=list(by_method), stopped=head.stopped, building=head.building, slice=part or msgspec.UNSET,
         )  # fmt: skip
     version = blake2b(msgspec.json.encode(pool), digest_size=16).digest()
     return State(number, version, pool, by_method, count, agents)

@@ -26,7 +26,9 @@ from ratings_core.records.names import check_name
 from services.api.context import Context, Here, Pool
 from services.api.described import Described, problems
 from services.api.feeds import Feed, Feeds
+from services.api.slices import SliceText
 from services.api.stream_events import Reader, Wanted, comment
+from services.boards.slice_boards import slice_text
 from services.boards.store.protocol import ACTIVITY
 from services.wire.pools import check_pool_name
 
@@ -72,15 +74,21 @@ class _Streams(Described):
 
 @get("/v1/pools/{pool:str}/stream", tags=["boards"], operation_class=_Streams, responses=problems(404, 422, 503))
 async def get_stream(
-    here: Here, pool: Pool, methods: Methods = None, count: Rows = 10, agents: Agents = None, last_id: LastId = None
+    here: Here,
+    pool: Pool,
+    methods: Methods = None,
+    count: Rows = 10,
+    agents: Agents = None,
+    part: SliceText = None,
+    last_id: LastId = None,
 ) -> ASGIStreamingResponse:
     """Stream changes of a pool's boards and of agents' ratings as server-sent events.
 
     The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
-    every state. While nothing changes, a comment is sent every 15 s.
+    every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice.
     """
     names = [check_name(name, "agents") for name in agents or ()]
-    wanted = Wanted(check_pool_name(pool), _checked(methods), count, tuple(dict.fromkeys(names)))
+    wanted = Wanted(check_pool_name(pool), _checked(methods), count, tuple(dict.fromkeys(names)), slice_text(part))
     feed = await here.feeds.begin(wanted)
     return _Answer(here, feed, Reader(wanted, last_id or ""))
 

@@ -20,6 +20,7 @@ from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.cursors import RULE, place_of, text_of
 from services.boards.history import KeptSolve, unpacked
 from services.boards.outcome_history import HistoryRow, OutcomeHistoryReader
+from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.objects import BadObject
@@ -96,6 +97,7 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True):
         missing: Number of outcomes of the pool whose history should be kept and cannot be read. 0 for solved methods.
         points: The points, oldest first. Of more than the requested number, each of equal parts of the time keeps its first, last, lowest
             and highest point.
+        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
     """
 
     pool: str
@@ -108,6 +110,7 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     missing: int
     points: list[HistoryPoint]
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class OutcomeSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,6 +198,7 @@ def agent_history(
     since: float | None = None,
     until: float | None = None,
     points: int = 500,
+    part: str = "",
 ) -> AgentHistory | None:
     """An agent's rating over time; None if the pool does not have the agent.
 
@@ -208,16 +212,21 @@ def agent_history(
         since: Only points at or after this time, in seconds since 1970; None for all.
         until: Only points before this time.
         points: Largest number of points, at least `LEAST_POINTS`.
+        part: Slice of the pool, such as `language:English`, for a solved method; empty for all outcomes.
 
     Raises:
-        InputError: There is no such method, the pool keeps no history, or the time is empty.
+        InputError: There is no such method, the pool keeps no history, the time is empty, or the method is an online one of a slice.
         NoIndex: The method is an online one, and the index is missing.
         StoreError: The store does not answer.
     """
     if since is not None and until is not None and since >= until:
         raise InputError("from, to", (since, until), "must be in order: `from` before `to`")
     if method is not None and method not in head.online:
-        return _solved_history(store, head, name, method, now, since, until, points)
+        return _solved_history(store, head, name, method, now, since, until, points, part)
+    if part:
+        raise InputError(
+            "slice", part, "must be sent with `method`, a solved one: online methods keep the history of the pool, not of slices"
+        )
     at = kept_history(store, head, index, name)
     if at is None:
         return None
@@ -417,12 +426,16 @@ def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str) -> Age
 
 
 def _solved_history(
-    store: RedisStore, head: PoolHead, name: str, method: str, now: float, since: float | None, until: float | None, points: int
+    store: RedisStore, head: PoolHead, name: str, method: str, now: float, since: float | None, until: float | None, points: int, part: str
 ) -> AgentHistory | None:
     """The agent in each kept solve of a method; None if the pool does not have the agent. Raises `InputError`, `StoreError`."""
-    if method not in (solved := store.solved.methods(head.pool)):
-        raise InputError("method", method[:100], f"must be a method with a board of pool {head.pool}: {', '.join([*head.online, *solved])}")
-    kept = _kept_solves(store, head.pool, method)
+    slice_name = SliceName.parsed(part) if part else None
+    if method not in (solved := store.solved.methods(head.pool, slice_name)):
+        there = ", ".join(solved if part else [*head.online, *solved]) or "none"
+        raise InputError(
+            "method", method[:100], f"must be a method with a board of {f'slice {part} of ' if part else ''}pool {head.pool}: {there}"
+        )
+    kept = _kept_solves(store, head.pool, board_name(method, part))
     if not store.live.has(head.pool, head.generation, [name])[0]:
         return None
     low, high = -math.inf if since is None else since, math.inf if until is None else until
@@ -451,6 +464,7 @@ def _solved_history(
         total=len(listed),
         missing=0,
         points=[listed[at] for at in thinned(times, values, points)],
+        slice=part or msgspec.UNSET,
     )
 
 

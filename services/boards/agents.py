@@ -13,12 +13,13 @@ from ratings_core.errors import InputError
 from ratings_core.records.name_search import EXACT
 from ratings_core.records.names import is_name
 from services.boards import reading
-from services.boards.agent_history import Streak, played
+from services.boards.agent_history import Played, Streak, played
 from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Place, outcomes_of
 from services.boards.cursors import RULE, place_of, text_of
 from services.boards.display_names import DisplayNames, search
 from services.boards.predictions import expected_against
 from services.boards.reading import Board
+from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.control.details import AgentDetails
@@ -29,6 +30,8 @@ from services.wire.pools import Kind
 _PLACES_AT_ONCE: Final = 1000
 """Matches that a search reads at once after hidden agents were among the first ones."""
 _SUGGESTIONS: Final = 5
+_OF_POOL: Final = "records are counted by pool, not by slice"
+_NOT_PLAYED: Final = Played(first_played=None, last_played=None, streak=None)
 
 
 class FoundAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,6 +174,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
         last_played: Time of its newest outcome; None if its history is not kept.
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
+        slice: Slice of the pool's outcomes that `outcomes` and `methods` count, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -187,6 +191,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
     last_played: float | None
     streak: Streak | None
     details: AgentDetails | None = None
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class KnownAgents(NamedTuple):
@@ -336,9 +341,9 @@ def agent_list(
 
 def profile(
     store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float, provisional: Provisional = PROVISIONAL,
-    known: KnownAgents | None = None,
+    known: KnownAgents | None = None, part: SliceName | None = None,
 ) -> AgentProfile | None:  # fmt: skip
-    """The profile of an agent; None if the agent is on no board of the pool, or is left out.
+    """The profile of an agent; None if the agent is on no board of the pool or of the slice, or is left out.
 
     Args:
         store: The store.
@@ -348,17 +353,18 @@ def profile(
         now: Seconds since 1970.
         provisional: Rules that mark agents as provisional.
         known: What is known of the agents besides their games; None for nothing.
+        part: Slice of the pool; None for all outcomes. Records and times are counted by pool, so the profile in a slice has none.
 
     Raises:
         StoreError: The store does not answer.
     """
     if known is not None and known.leaves_out(name):
         return None
-    boards = reading.agent(store, head.pool, name, now=now, provisional=provisional, head=head)
+    boards = reading.agent(store, head.pool, name, now=now, provisional=provisional, head=head, part=part)
     if boards is None:
         return None
-    games, scores, no_record = _record(index, name, now)
-    times = played(index, name)
+    games, scores, no_record = (None, None, _OF_POOL) if part else _record(index, name, now)
+    times = _NOT_PLAYED if part else played(index, name)
     activity = boards.get(ACTIVITY)
     return AgentProfile(
         pool=head.pool,
@@ -375,6 +381,7 @@ def profile(
         last_played=times.last_played,
         streak=times.streak,
         details=None if known is None else known.details.get(name),
+        slice=str(part) if part else msgspec.UNSET,
     )
 
 

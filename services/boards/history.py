@@ -95,6 +95,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         left: Agents that only the earlier solve rates.
         moved: Agents whose rank or rating changed, largest change first.
         compared: Number of best rows of each solve that were compared.
+        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
     """
 
     pool: str
@@ -110,6 +111,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     joined: list[AgentRow]
     left: list[AgentRow]
     moved: list[Moved]
+    slice: str | msgspec.UnsetType = msgspec.UNSET
     compared: int = ROWS
 
 
@@ -143,8 +145,11 @@ def renamed(solve: KeptSolve, name: Callable[[str], str]) -> KeptSolve:
     return solve if changed == rows else KeptSolve(solve.past, _packed(changed))
 
 
-def difference(pool: str, method: str, before: KeptSolve, after: KeptSolve, count: int) -> Difference:
-    """The difference from the solve `before` to the solve `after`. count: Largest number of agents in each list."""
+def difference(pool: str, method: str, before: KeptSolve, after: KeptSolve, count: int, part: str = "") -> Difference:
+    """The difference from the solve `before` to the solve `after`.
+
+    count: Largest number of agents in each list. part: Slice that was solved; empty for all outcomes.
+    """
     old, new = ({row.agent: row for row in unpacked(solve.rows)} for solve in (before, after))
     joined = [row for agent, row in new.items() if agent not in old] if before.past.total <= ROWS else []
     left = [row for agent, row in old.items() if agent not in new] if after.past.total <= ROWS else []
@@ -163,6 +168,7 @@ def difference(pool: str, method: str, before: KeptSolve, after: KeptSolve, coun
         joined=_rows(joined[:count]),
         left=_rows(left[:count]),
         moved=moved[:count],
+        slice=part or msgspec.UNSET,
     )
 
 

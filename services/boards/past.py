@@ -21,6 +21,7 @@ from ratings_core.records.roster import Roster
 from services.boards.history import Past
 from services.boards.reading import TRIES, Board, keeps_changing, past_solve
 from services.boards.result import AgentRow
+from services.boards.slice_boards import board_name
 from services.boards.store.beliefs import belief_intervals, believed
 from services.boards.store.protocol import ACTIVITY, StoreError
 from services.boards.store.redis import RedisStore
@@ -47,7 +48,8 @@ class When(NamedTuple):
 class PastRows(NamedTuple):
     """A request for rows `start` to `start + most` of a past board.
 
-    provisional: Rules that mark agents as provisional. generation: Number of the generation whose boards are read; None for any.
+    provisional: Rules that mark agents as provisional. generation: Number of the generation whose boards are read; None for any. part:
+    Slice of the pool, such as `language:English`; empty for all outcomes.
     """
 
     pool: str
@@ -57,6 +59,7 @@ class PastRows(NamedTuple):
     most: int
     provisional: Provisional = PROVISIONAL
     generation: int | None = None
+    part: str = ""
 
     def takes(self, generation: int) -> bool:
         """Whether a board of this generation may answer the request."""
@@ -119,7 +122,7 @@ class PastBoards:
             NotKept: The requested position or time is before all kept states.
             SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, and the
                 request names none.
-            InputError: Both or neither of position and time are given.
+            InputError: Both or neither of position and time are given, or the board is a live one of a slice.
             StoreError: The store or the checkpoints cannot be read now.
             LogError: The control log cannot be read.
         """
@@ -129,12 +132,17 @@ class PastBoards:
         if head is None:
             return None
         if rows.method in head.live_methods:
+            if rows.part:
+                raise InputError(
+                    "slice", rows.part, f"must be left out: {rows.method} is an online method, whose slices have no past boards"
+                )
             return self._live(rows, head.partition, now)
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
+        board = board_name(rows.method, rows.part)
         for _ in range(TRIES):
-            history: list[Past] = self._store.solved.history(rows.pool, rows.method)
+            history: list[Past] = self._store.solved.history(rows.pool, board)
             if not history:
                 return None
             known = [(i, solve) for i, solve in enumerate(history) if rows.takes(solve.generation)]
@@ -143,9 +151,9 @@ class PastBoards:
                 raise NotKept(rows.when, [(solve.position, solve.solved_at) for _, solve in known], "EQUIRANK_SOLVES_KEPT")
             at = reached[0][0]
             _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in reached])
-            solve = self._store.solved.past(rows.pool, rows.method, at)
+            solve = self._store.solved.past(rows.pool, board, at)
             if solve is not None and solve.past == history[at]:  # otherwise a solve was published between the two reads
-                return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional)
+                return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional, rows.part)
         raise keeps_changing(rows.pool, rows.method)
 
     def _live(self, rows: PastRows, partition: int, now: float) -> Board:

@@ -11,7 +11,7 @@ from ratings_core.errors import InputError
 from services.boards.cursors import Cursor, ReplacedBoard, cursor_of, digest
 from services.boards.history import Difference, KeptSolve, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
-from services.boards.slice_boards import SliceName, method_of, slice_of
+from services.boards.slice_boards import SliceName, board_name, method_of, slice_of
 from services.boards.store.beliefs import belief_intervals
 from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
@@ -102,7 +102,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """Name under which the store has the board."""
-        return self.method if isinstance(self.slice, msgspec.UnsetType) else SliceName.parsed(self.slice).board(self.method)
+        return board_name(self.method, self.slice or "")
 
 
 class Methods(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +120,14 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True):
 def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
     """The methods with a board of a pool. Raises `StoreError`."""
     return Methods(live=head.live_methods, solved=boards.methods(head.pool))
+
+
+def methods_of_slice(boards: SolvedBoards, head: PoolHead, part: SliceName) -> Methods | None:
+    """The methods with a board of a slice; None if the pool has no such slice. Raises `StoreError`."""
+    dimension = head.slices.get(part.dimension)
+    if dimension is None or not dimension.has(part.value):
+        return None
+    return Methods(live=[*dimension.methods, ACTIVITY], solved=boards.methods(head.pool, part))
 
 
 def board(
@@ -259,9 +267,10 @@ def around(
 
 
 def agent(
-    store: RedisStore, pool: str, name: str, *, now: float, provisional: Provisional = PROVISIONAL, head: PoolHead | None = None
-) -> dict[str, Board] | None:
-    """Method -> the board with the agent's row only; None if the agent is on no board of the pool.
+    store: RedisStore, pool: str, name: str, *, now: float, provisional: Provisional = PROVISIONAL, head: PoolHead | None = None,
+    part: SliceName | None = None,
+) -> dict[str, Board] | None:  # fmt: skip
+    """Method -> the board with the agent's row only; None if the agent is on no board of the pool, or of the slice.
 
     Args:
         store: The store.
@@ -270,16 +279,22 @@ def agent(
         now: Seconds since 1970.
         provisional: Rules that mark agents as provisional.
         head: Head of the pool, if it was read already.
+        part: Slice of the pool; None for all outcomes.
 
     Raises:
         StoreError: The store does not answer.
     """
     head = head or store.live.head(pool)
-    live = [] if head is None else store.live.pages_around(head, head.live_methods, name, 1)
-    found = {page.method: _of_live(page, now, provisional) for page in live}
-    for method in store.solved.methods(pool):
-        if (solved := store.solved.around(pool, method, name, 1)) is not None:
-            found[method] = of_solved(*solved, now, provisional)
+    if part is not None:
+        methods = None if head is None else methods_of_slice(store.solved, head, part)
+        names = ([], []) if methods is None else ([*map(part.board, methods.live)], [*map(part.board, methods.solved)])
+    else:
+        names = [] if head is None else head.live_methods, store.solved.methods(pool)
+    live = [] if head is None else store.live.pages_around(head, names[0], name, 1)
+    found = {method_of(page.method): _of_live(page, now, provisional) for page in live}
+    for board in names[1]:
+        if (solved := store.solved.around(pool, board, name, 1)) is not None:
+            found[method_of(board)] = of_solved(*solved, now, provisional)
     return found or None
 
 
@@ -330,7 +345,7 @@ def first_rows(
     return live + [_page_of(*read, 0, everyone=everyone) for read in solved if read is not None]
 
 
-def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, count: int) -> Difference | None:
+def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, count: int, part: str = "") -> Difference | None:
     """The difference from an earlier solve of a method to its newest one. Returns None if fewer than two solves of the season are kept.
 
     Solves of different seasons are not compared, because each season has its own ratings.
@@ -341,13 +356,15 @@ def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, c
         method: Name of the method.
         against: Position of the earlier solve; of several solves at this position the last one. None for the solve before the newest.
         count: Largest number of agents in each list.
+        part: Slice of the pool, such as `language:English`; empty for all outcomes.
 
     Raises:
         InputError: No earlier solve of the season at position `against` is kept.
         StoreError: The store does not answer, or solves are published between the reads of every attempt.
     """
+    board = board_name(method, part)
     for _ in range(TRIES):
-        history = boards.history(pool, method)
+        history = boards.history(pool, board)
         first = boards.season(pool)  # read last: after a switch between the two reads, no solve of the season before is compared
         if len(history) < 2 or history[1].generation < first:
             return None
@@ -355,9 +372,9 @@ def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, c
         if not earlier:
             there = ", ".join(str(past.position) for past in history[1:] if past.generation >= first)
             raise InputError("against", against, f"must be the position of a kept solve of this season before the newest ({there})")
-        newest, before = boards.past(pool, method, 0), boards.past(pool, method, earlier[0])
+        newest, before = boards.past(pool, board, 0), boards.past(pool, board, earlier[0])
         if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve was published between
-            return difference(pool, method, before, newest, count)
+            return difference(pool, method, before, newest, count, part)
     raise keeps_changing(pool, method)
 
 
@@ -491,13 +508,16 @@ def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisio
         tasks=result.tasks,
         extra=result.extra,
         intervals=result.intervals,
+        slice=solved.slice or msgspec.UNSET,
     )
 
 
-def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, now: float, provisional: Provisional) -> Board:
+def past_solve(
+    pool: str, method: str, kept: KeptSolve, start: int, count: int, now: float, provisional: Provisional, part: str = ""
+) -> Board:
     """A kept solve as a board, with rows `start` to `start + count` of the best rows that it keeps.
 
-    Agents whose interval of ranks was wide are marked as provisional.
+    Agents whose interval of ranks was wide are marked as provisional. part: Slice that was solved; empty for all outcomes.
     """
     past, shown = kept.past, unpacked(kept.rows)[start : start + count]
     rows = [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank, rank_low=row.rank_low, rank_high=row.rank_high) for row in shown]
@@ -515,6 +535,7 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
         status=past.status,
         seconds=past.seconds,
         version=past.version,
+        slice=part or msgspec.UNSET,
     )
 
 

@@ -5,6 +5,8 @@ from typing import Final
 
 import msgspec
 
+from services.boards.slice_boards import board_name
+
 VERSION: Final = version("equirank")
 PENDING: Final = "pending"
 """Status of a board that is not solved yet in the present season."""
@@ -198,6 +200,7 @@ class SolvedBoard(Basis, frozen=True, kw_only=True):
         start: Start of the next solve; only in the result's file.
         memory: Peak memory of the solving process in bytes.
         sequence: Number of the solve. The engine gives each solve a higher number than all solves before it.
+        slice: Slice of the pool's outcomes that was solved, such as `language:English`; empty for all outcomes.
     """
 
     pool: str
@@ -207,3 +210,9 @@ class SolvedBoard(Basis, frozen=True, kw_only=True):
     start: PackedStart | None = None
     memory: int = 0
     sequence: int = 0
+    slice: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the board."""
+        return board_name(self.result.method, self.slice)

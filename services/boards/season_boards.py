@@ -8,6 +8,7 @@ from ratings_core.errors import InputError
 from services.boards.past import PastRows, When, board_of_content
 from services.boards.reading import Board, WithoutRow, age, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
+from services.boards.slice_boards import board_name, is_sliced
 from services.boards.store.keys import check_method
 from services.boards.store.protocol import ACTIVITY, StoreError
 from services.checkpoints.objects import BadObject
@@ -68,7 +69,7 @@ class SeasonBoards:
 
     def board(
         self, pool: str, season: str, method: str, *, start: int, count: int, now: float, provisional: Provisional,
-        agents: Sequence[str] | None = None,
+        agents: Sequence[str] | None = None, part: str = "",
     ) -> Board:  # fmt: skip
         """Rows `start` to `start + count` of a final board, or the rows of some agents in the order of their names.
 
@@ -81,11 +82,12 @@ class SeasonBoards:
             now: Seconds since 1970.
             provisional: Rules that mark agents as provisional.
             agents: Names of agents; None for rows by their place.
+            part: Slice of the pool, such as `language:English`; empty for all outcomes.
 
         Raises:
             NoSeason: There is no such season or board, or it is not written yet.
             WithoutRow: The board has no row of an agent.
-            InputError: The method is not a name.
+            InputError: The method is not a name, or an online one with a slice, or the slice is no tag and value.
             StoreError: The files cannot be read now.
             LogError: The control log cannot be read.
         """
@@ -94,7 +96,7 @@ class SeasonBoards:
         try:
             end = self._end(control, pool, season)
             first, most = (start, count) if agents is None else (0, 2**31)
-            rows = PastRows(pool, method, When(end.entry.position), first, most, provisional)
+            rows = PastRows(pool, method, When(end.entry.position), first, most, provisional, part=part)
             page = self._page(control, end, rows, now)
         except (OSError, BadObject) as error:
             raise StoreError(f"the files of season {season} of pool {pool} cannot be read now: {error}", retriable=True) from error
@@ -109,8 +111,8 @@ class SeasonBoards:
         complete = self._files.complete(pool, season.name)
         solved = self._files.boards(pool, season.name) if complete is None else complete.methods
         status = SeasonStatus.ENDED if complete is None else SeasonStatus.CLOSED
-        live = _live_methods(control, end)
-        return msgspec.structs.replace(view, status=status, outcomes=end.entry.outcomes, boards=[*live, *solved])
+        names = [*_live_methods(control, end), *(name for name in solved if not is_sliced(name))]
+        return msgspec.structs.replace(view, status=status, outcomes=end.entry.outcomes, boards=names)
 
     def _end(self, control: ControlState, pool: str, season: str) -> SeasonEnd:
         ended = seasons.find_ended(control, pool, season)
@@ -123,13 +125,16 @@ class SeasonBoards:
     def _page(self, control: ControlState, end: SeasonEnd, rows: PastRows, now: float) -> Board:
         """The requested rows. Raises `NoSeason`, `OSError`, `BadObject`."""
         live = _live_methods(control, end)
+        if rows.method in live and rows.part:
+            raise InputError("slice", rows.part, f"must be left out: {rows.method} is an online method, whose slices have no final boards")
         if rows.method in live:
             wanted = ["agents.", "activity", "pool_time", *([] if rows.method == ACTIVITY else [f"online.{rows.method}."])]
             return board_of_content(end.entry, self._files.arrays(end, wanted), control, rows, age(now, end.ended_at))
-        board = self._files.board(end.entry.pool, end.season, rows.method)
+        board = self._files.board(end.entry.pool, end.season, board_name(rows.method, rows.part))
         if board is None:
-            there = ", ".join([*live, *self._files.boards(end.entry.pool, end.season)])
-            raise NoSeason(f"season {end.season} of pool {end.entry.pool} has no final board {rows.method} (yet); it has {there}")
+            there = ", ".join([*live, *(name for name in self._files.boards(end.entry.pool, end.season) if not is_sliced(name))])
+            asked = f"{rows.method} of the slice {rows.part}" if rows.part else rows.method
+            raise NoSeason(f"season {end.season} of pool {end.entry.pool} has no final board {asked} (yet); it has {there}")
         result = board.result
         shown = msgspec.structs.replace(result, agents=result.agents[rows.start : rows.start + rows.most])
         return of_solved(msgspec.structs.replace(board, result=shown), len(result.agents), now, rows.provisional)

@@ -1,7 +1,7 @@
 """Files of ended seasons beside the checkpoints: the final state of each, and its final solved boards. They are never pruned.
 
 Folder `seasons/POOL/SEASON`: `final-NNNNNN.json` describes the final state, whose arrays are in `final-NNNNNN.eqr`;
-`boards/METHOD-NNNNNN.json` is a final solved board, and `boards.json` lists them once all are there. Live boards of the season are read
+`boards/NAME-NNNNNN.json` is a final solved board, and `boards.json` lists them once all are there. Live boards of the season are read
 from the final state. What is written again, for an erasure, has the next number, so a crash never damages the only copy. The highest
 readable number counts.
 """
@@ -20,13 +20,14 @@ from services.boards.erased_boards import without_names
 from services.boards.result import SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
+from services.checkpoints.slice_entries import with_digests
 from services.control.erasures import NameMatcher
 from services.state.parts import named, part
 
 FileT = TypeVar("FileT", bound=msgspec.Struct)
 FOLDER: Final = "seasons"
 _FINAL: Final = re.compile(r"final-\d{6}\.json$")
-_BOARD: Final = re.compile(r"(?P<method>[a-z][a-z0-9_]*)-\d{6}\.json$")
+_BOARD: Final = re.compile(r"(?P<name>[a-z][a-z0-9_]*(~[^/]+)?)-\d{6}\.json$")
 
 
 class SeasonEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +47,7 @@ class SeasonEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinalBoards(msgspec.Struct, frozen=True, kw_only=True):
-    """The final solved boards of a season, all of them. methods: Names of their methods, sorted."""
+    """The final solved boards of a season, all of them. methods: Names of the boards, sorted."""
 
     methods: list[str]
     log: str
@@ -85,7 +86,8 @@ class SeasonFiles:
         number = 1 + max((_number(name) for name in before), default=0)
         name = f"{folder}/final-{number:06d}"
         sha256, size = self._checkpoints.write_object(f"{name}.eqr", arrays, {"pool": pool, "season": end.season})
-        entry = msgspec.structs.replace(end.entry, object=f"{name}.eqr", sha256=sha256, bytes=size, digest=digest(arrays))
+        slices = with_digests(end.entry.slices, arrays)
+        entry = msgspec.structs.replace(end.entry, object=f"{name}.eqr", sha256=sha256, bytes=size, digest=digest(arrays), slices=slices)
         written = msgspec.structs.replace(end, entry=entry, log=self._log)
         self._files.write(f"{name}.json", [msgspec.json.encode(written)])
         self._files.sync(folder)
@@ -101,7 +103,7 @@ class SeasonFiles:
 
     def write_board(self, season: str, board: SolvedBoard) -> None:
         """Write a final solved board, and remove the one that it replaces."""
-        pool, method = board.pool, board.result.method
+        pool, method = board.pool, board.name
         folder, before = f"{_folder(pool, season)}/boards", self._boards(pool, season).get(method, [])
         number = 1 + max((_number(name) for name in before), default=0)
         self._files.write(f"{folder}/{method}-{number:06d}.json", [msgspec.json.encode(board)])
@@ -111,7 +113,7 @@ class SeasonFiles:
                 self._files.remove(name)
 
     def boards(self, pool: str, season: str) -> list[str]:
-        """Methods of the final solved boards that are there, sorted."""
+        """Names of the final solved boards that are there, sorted."""
         return sorted(self._boards(pool, season))
 
     def complete(self, pool: str, season: str) -> FinalBoards | None:
@@ -156,11 +158,11 @@ class SeasonFiles:
         return [f"{folder}/{name}" for name in sorted(filter(_FINAL.match, self._files.names(folder)))]
 
     def _boards(self, pool: str, season: str) -> dict[str, list[str]]:
-        """Method -> names of the files of its final board, oldest first."""
+        """Name of a final board -> names of its files, oldest first."""
         folder = f"{_folder(pool, season)}/boards"
         boards: dict[str, list[str]] = {}
         for match in filter(None, map(_BOARD.match, sorted(self._files.names(folder)))):
-            boards.setdefault(match["method"], []).append(f"{folder}/{match[0]}")
+            boards.setdefault(match["name"], []).append(f"{folder}/{match[0]}")
         return boards
 
     def _decoded(self, name: str, kind: type[FileT]) -> FileT | None:
@@ -171,14 +173,23 @@ class SeasonFiles:
 
 
 def tokenized(arrays: Arrays, names: NameMatcher) -> Arrays:
-    """The arrays of a pool's content with tokens in place of erased names; the same object if it has no erased name."""
-    roster = Roster.from_arrays(part(arrays, "agents")).names()
-    replaced = list(map(names.replaced, roster)) if names else roster
-    if replaced == roster:
+    """The arrays of a pool's content, slices included, with tokens in place of erased names; the same object if it has no erased name."""
+    if not names:
         return arrays
+    rosters = {name.removesuffix(".start") for name in arrays if name == "agents.start" or name.endswith(".agents.start")}
+    changed = {prefix: made for prefix in sorted(rosters) if (made := _without_erased(part(arrays, prefix), names)) is not None}
+    return {**arrays, **named(changed)} if changed else arrays
+
+
+def _without_erased(roster: Arrays, names: NameMatcher) -> Arrays | None:
+    """The arrays of a roster with tokens in place of erased names; None if it has no erased name."""
+    before = Roster.from_arrays(roster).names()
+    after = list(map(names.replaced, before))
+    if after == before:
+        return None
     made = Roster()
-    made.intern(replaced)
-    return {**arrays, **named({"agents": made.arrays()})}
+    made.intern(after)
+    return made.arrays()
 
 
 def _folder(pool: str, season: str) -> str:

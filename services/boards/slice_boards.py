@@ -1,7 +1,8 @@
-"""Names of the live boards of slices: METHOD~DIMENSION~HASH, with a hash of the slice's value.
+"""Names of the boards of slices: METHOD~DIMENSION~HASH, with a hash of the slice's value.
 
-A slice's boards are live boards of its pool: they are written, committed and retired together with the pool's own. Names of methods and
-keys of tags contain no `~`, and values can contain anything, so keys of the store have a hash.
+The name is the one identity of a board: the key of the store, the folder of its result files, and the job that solves it have it. Names of
+methods and keys of tags contain no `~`, and values can contain anything, so names have a hash. A slice's live boards are live boards of
+its pool: they are written, committed and retired together with the pool's own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -82,9 +83,34 @@ def method_of(board: str) -> str:
     return board.partition(_MARK)[0]
 
 
+def part_of(board: str) -> str:
+    """What the name of a board adds to its method: nothing, or the slice. Boards of one slice have equal parts."""
+    return board.removeprefix(method_of(board))
+
+
+def dimension_of(board: str) -> str | None:
+    """The tag of the slice of a board; None if the board is the pool's own."""
+    return board.split(_MARK)[1] if is_sliced(board) else None
+
+
+def is_sliced(board: str) -> bool:
+    """Whether a board is that of a slice."""
+    return _MARK in board
+
+
+def slice_text(part: str | None) -> str:
+    """A slice as queries write it, checked; empty for None, which is all outcomes. Raises `InputError`."""
+    return "" if part is None else str(SliceName.parsed(part))
+
+
+def board_name(method: str, part: str) -> str:
+    """Name of a board. part: The slice as queries write it; empty for all outcomes. Raises `InputError`."""
+    return SliceName.parsed(part).board(method) if part else method
+
+
 def activity_of(board: str) -> str:
     """Name of the board with the numbers of outcomes that belong to the agents of a board."""
-    return ACTIVITY + board.removeprefix(method_of(board))
+    return ACTIVITY + part_of(board)
 
 
 def slice_of(slices: Mapping[str, SliceDimension], board: str) -> SliceName | None:

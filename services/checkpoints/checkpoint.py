@@ -9,7 +9,7 @@ new manifest names the existing object.
 import hashlib
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +18,7 @@ import numpy as np
 from services.checkpoints.blob_files import CALL_SECONDS, BlobFiles
 from services.checkpoints.history_files import HistoryFiles, folder_of
 from services.checkpoints.objects import BadObject, pack, unpack, unpack_some
+from services.state.parts import part
 
 log = logging.getLogger("equirank.checkpoint")
 
@@ -26,11 +27,30 @@ _MANIFEST = re.compile(r"(\d{20})-(\d{20})(?:-(\d{6}))?\.json$")
 _OBJECT = re.compile(r"-(\d{20})\.eqr$")
 
 
-class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
+class SliceEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One slice of a pool in a manifest.
+
+    Attributes:
+        dimension: Key of the tag.
+        value: Value of the tag.
+        outcomes: Number of outcomes that the slice counted.
+        prefix: Prefix of the slice's arrays in the pool's object.
+        digest: Digest of these arrays. It changes exactly when the slice does.
+    """
+
+    dimension: str
+    value: str
+    outcomes: int
+    prefix: str
+    digest: str = ""
+
+
+class PoolEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One pool in a manifest.
 
     position: log offset up to which the object is folded; of a stopped pool it is below the partition's. history_from: number of the
-    first outcomes of the generation whose history has expired.
+    first outcomes of the generation whose history has expired. slices: the pool's slices. part: one of them, if the entry is that of a
+    slice (`of_slice`), whose arrays are then those of the entry; entries in manifests are of complete pools.
     """
 
     pool: str
@@ -44,6 +64,17 @@ class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     stopped: str | None = None
     history_from: int = 0
+    slices: list[SliceEntry] = []
+    part: SliceEntry | None = None
+
+    def of_slice(self, part: SliceEntry) -> "PoolEntry":
+        """The entry of one of the pool's slices: `read_pool` reads the slice's arrays, as those of a pool of its outcomes alone."""
+        return msgspec.structs.replace(self, outcomes=part.outcomes, digest=part.digest, slices=[], part=part)
+
+    @property
+    def slice(self) -> str:
+        """The entry's slice as queries write it; empty for a complete pool."""
+        return "" if self.part is None else f"{self.part.dimension}:{self.part.value}"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,10 +139,10 @@ class CheckpointStore:
     def write_object(self, name: str, arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> tuple[str, int]:
         """Write a data object. Returns its SHA-256 and its size in bytes."""
         parts, sha = pack(arrays, meta), hashlib.sha256()
-        for part in parts:
-            sha.update(part)
+        for piece in parts:
+            sha.update(piece)
         self.blobs.write(name, parts)
-        return sha.hexdigest(), sum(len(part) for part in parts)
+        return sha.hexdigest(), sum(len(piece) for piece in parts)
 
     def read_object(
         self, name: str, sha256: str | None = None, *, mapped: bool = False
@@ -133,8 +164,14 @@ class CheckpointStore:
         return unpack(data, checked=sha256 is not None)
 
     def read_pool(self, entry: PoolEntry, *, mapped: bool = False) -> dict[str, np.ndarray[Any, Any]]:
-        """Read the arrays of a pool. mapped: see `read_object`. Raises `BadObject`."""
-        return self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
+        """Read the arrays of a pool, or of the slice of `entry`. mapped: see `read_object`. Raises `BadObject`.
+
+        Of a slice, only its arrays are read and checked: hundreds of slices can lie in one object.
+        """
+        if entry.part is None:
+            return self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
+        lead = f"{entry.part.prefix}."
+        return part(self._read_some(entry, lambda name: name.startswith(lead)), entry.part.prefix)
 
     def read_arrays(self, entry: PoolEntry, names: Collection[str]) -> dict[str, np.ndarray[Any, Any]]:
         """Read some arrays of a pool. Arrays that the object does not have are left out. The checksum of each array is checked.
@@ -144,12 +181,15 @@ class CheckpointStore:
         Raises:
             BadObject: The object is missing or damaged, or has another format.
         """
+        return self._read_some(entry, names.__contains__)
+
+    def _read_some(self, entry: PoolEntry, wanted: Callable[[str], bool]) -> dict[str, np.ndarray[Any, Any]]:
         try:
             if self.blobs.is_local:
                 mapped = self.blobs.map(entry.object)
-                return unpack_some(lambda start, stop: mapped[start:stop], names)
+                return unpack_some(lambda start, stop: mapped[start:stop], wanted)
             read = self.blobs.read_range  # a damaged header can give any length
-            return unpack_some(lambda start, stop: read(entry.object, start, max(start, min(stop, entry.bytes))), names)
+            return unpack_some(lambda start, stop: read(entry.object, start, max(start, min(stop, entry.bytes))), wanted)
         except FileNotFoundError as error:
             raise BadObject(f"{entry.object}: not found") from error
 
@@ -295,7 +335,7 @@ def _epoch(name: str) -> int:
 def _order(name: str) -> list[int]:
     """Position, epoch and sequence in a manifest's name."""
     match = _MANIFEST.match(name)
-    return [int(part or 0) for part in match.groups()] if match else []
+    return [int(number or 0) for number in match.groups()] if match else []
 
 
 def _manifest_name(manifest: Manifest) -> str:

@@ -6,7 +6,7 @@ small JSON `meta`. Checksums cover everything except the padding between arrays.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -82,12 +82,12 @@ def unpack(data: Bytes, *, checked: bool = False) -> tuple[dict[str, np.ndarray[
     return {entry.name: _read_array(read, start, entry, checked=checked) for entry in header.arrays}, header.meta
 
 
-def unpack_some(read: Read, names: Collection[str]) -> dict[str, np.ndarray[Any, Any]]:
+def unpack_some(read: Read, wanted: Callable[[str], bool]) -> dict[str, np.ndarray[Any, Any]]:
     """Decode some arrays of an object: only their bytes, and those of the header, are read.
 
     Args:
         read: Returns the bytes of the file from a position up to another one, or fewer if the file ends.
-        names: Names of the arrays. An array that the object does not have is left out.
+        wanted: Whether an array is wanted, by its name.
 
     Returns:
         The arrays, as read-only views of what `read` returned.
@@ -96,7 +96,7 @@ def unpack_some(read: Read, names: Collection[str]) -> dict[str, np.ndarray[Any,
         BadObject: A checksum, a length or the format is wrong.
     """
     header, start = _read_header(read)
-    return {entry.name: _read_array(read, start, entry, checked=False) for entry in header.arrays if entry.name in names}
+    return {entry.name: _read_array(read, start, entry, checked=False) for entry in header.arrays if wanted(entry.name)}
 
 
 def unpack_front(read: Read) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any], int]:

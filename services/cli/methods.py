@@ -29,6 +29,10 @@ def methods(
     pool: Annotated[str, typer.Option(help="Name of the pool.")],
     add: Annotated[list[str] | None, typer.Option(help="Add a method: NAME or NAME:parameter=value,... Repeatable.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Remove a method. Repeatable.")] = None,
+    of_slices: Annotated[
+        list[str] | None,
+        typer.Option("--slices", help="Solve each slice of a tag, too: TAG=METHOD,METHOD. TAG= solves them no more. Repeatable."),
+    ] = None,
     default: Annotated[bool, typer.Option("--default", help="First reset the choice to the defaults for the pool's kind.")] = False,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
@@ -38,9 +42,10 @@ def methods(
         state = control.refresh()
         if check_pool_name(pool) not in state.pools:
             raise InputError("--pool", pool, f"must be a pool (there are: {', '.join(sorted(state.pools)) or 'none yet'})")
-        if add or drop or default:
+        if add or drop or default or of_slices:
             wanted = _wanted(state, pool, add or [], drop or [], default=default)
-            control.append(plan_of(state, pool, wanted, time.time()))
+            slices = _slices(state, pool, of_slices) if of_slices else None
+            control.append(plan_of(state, pool, wanted, time.time(), slices))
             state = control.refresh()
         rows = choices(state, pool)
     if format == "json":
@@ -62,6 +67,18 @@ def _wanted(state: ControlState, pool: str, add: list[str], drop: list[str], *, 
     return wanted | dict(map(_parsed, add))
 
 
+def _slices(state: ControlState, pool: str, given: list[str]) -> dict[str, list[str]]:
+    """The methods of the pool's slices by tag, with the given changes. Raises `InputError` for another form."""
+    plan = state.plans.get(pool)
+    slices = {} if plan is None else {tag: list(methods) for tag, methods in plan.slices.items()}
+    for text in given:
+        tag, equals, names = text.partition("=")
+        if not tag or not equals:
+            raise InputError("--slices", text, "must be TAG=METHOD,METHOD, such as language=bradley_terry")
+        slices[tag] = names.split(",") if names else []
+    return {tag: methods for tag, methods in slices.items() if methods}
+
+
 def _parsed(text: str) -> tuple[str, dict[str, Value]]:
     """Parse NAME or NAME:parameter=value,... Raises `InputError` for another form, and for a repeated parameter."""
     name, _, given = text.partition(":")
@@ -77,9 +94,11 @@ def _parsed(text: str) -> tuple[str, dict[str, Value]]:
 
 def _table(pool: str, rows: list[MethodChoice], reasons: list[str]) -> Table:
     """A table of all methods. reasons: Why methods do not apply; rows refer to them by number, from 1."""
-    table = Table("method", "solved", "parameters", title=Text(pool), title_justify="left")
+    sliced = any(row.slices for row in rows)
+    table = Table("method", "solved", "parameters", *(["slices"] if sliced else []), title=Text(pool), title_justify="left")
     for row in rows:
         given = ", ".join(f"{name}={value}" for name, value in (row.chosen or {}).items())
         lacking = None if row.why_not is None else f"does not apply ({reasons.index(row.why_not) + 1})"
-        table.add_row(row.method, "" if row.chosen is None else "yes", Text(lacking or given))
+        tags = [Text(", ".join(row.slices))] if sliced else []
+        table.add_row(row.method, "" if row.chosen is None else "yes", Text(lacking or given), *tags)
     return table

@@ -2,8 +2,9 @@
 
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import typer
@@ -19,7 +20,7 @@ from services.boards.history import Difference, Moved
 from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
 from services.boards.result import PENDING, Intervals
-from services.boards.slice_boards import SliceName
+from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
@@ -50,7 +51,7 @@ def top(
     ] = None,
     generation: Annotated[int | None, typer.Option(min=1, help="With --position or --at: only boards of this generation.")] = None,
     season: Annotated[str | None, typer.Option(help="Show the final board of this ended season.")] = None,
-    part: Annotated[str | None, typer.Option("--slice", help="Show the live board of a slice of the pool: language:English.")] = None,
+    part: Annotated[str | None, typer.Option("--slice", help="Show the board of a slice of the pool: language:English.")] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Show also display names, countries, organisations, and games, by log and newest checkpoint.")
     ] = False,
@@ -58,16 +59,18 @@ def top(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season, part=part)
+    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season)
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         answer: Board | Difference | None = None
         if season is not None:
-            answer = _final(settings, store, pool, season, method, count)
+            answer = _final(settings, store, pool, season, method, count, part)
         if position is not None or at is not None:
-            answer = _past(settings, store, pool, method, (position, None if at is None else seconds(at, "--at")), count, generation)
+            when = position, None if at is None else seconds(at, "--at")
+            answer = _past(settings, store, PastBoard(pool, method, when, generation, part), count)
         if answer is None:
-            answer = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings, part)
+            read = partial(changed, against=against) if diff else find
+            answer = read(store, pool, method, count, settings, part)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
         if details and isinstance(answer, Board):
             answer = _with_details(settings, answer, head)
@@ -98,19 +101,27 @@ def _print_rows(console: Console, board: Board, settings: Settings) -> None:
         console.print(Text(_intervals(board.intervals, board.position)), highlight=False, soft_wrap=True)
 
 
-def _past(
-    settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int, generation: int | None
-) -> Board | None:  # fmt: skip
-    """The first rows of a past board at `when` (position, time; one is None). None if there is no such board.
+class PastBoard(NamedTuple):
+    """A past board. when: Position and time, one of them None. generation: As in `PastRows`. part: Slice; None for all outcomes."""
 
-    generation: As in `PastRows`. Raises `NotKept`, and `InputError` if the position has boards of several generations.
+    pool: str
+    method: str
+    when: tuple[int | None, float | None]
+    generation: int | None
+    part: str | None
+
+
+def _past(settings: Settings, store: RedisStore, asked: PastBoard, count: int) -> Board | None:
+    """The first rows of a past board. None if there is no such board.
+
+    Raises `NotKept`, and `InputError` if the position has boards of several generations, or the board is a live one of a slice.
     """
     from services.boards.past import PastBoards, PastRows, SeveralGenerations, When  # noqa: PLC0415 - imports kernels, which takes time
     from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
     from services.cli.logs import control_state  # noqa: PLC0415
 
     files = CheckpointStore(settings.checkpoint_url)
-    rows = PastRows(pool, method, When(*when), 0, count, settings.provisional, generation)
+    rows = PastRows(asked.pool, asked.method, When(*asked.when), 0, count, settings.provisional, asked.generation, slice_text(asked.part))
     try:
         return PastBoards(store, files, lambda: control_state(settings)).board(rows, time.time())
     except SeveralGenerations as error:
@@ -128,7 +139,7 @@ def _with_details(settings: Settings, board: Board, head: PoolHead | None) -> Bo
     return AgentColumns(readable(settings, board.pool), index).board(board, hidden=True)
 
 
-def _final(settings: Settings, store: RedisStore, pool: str, season: str, method: str, count: int) -> Board:
+def _final(settings: Settings, store: RedisStore, pool: str, season: str, method: str, count: int, part: str | None) -> Board:
     """The first rows of a final board of an ended season. Raises `InputError` if there is no such board."""
     from services.boards.season_boards import NoSeason, SeasonBoards  # noqa: PLC0415 - imports kernels, which takes time
     from services.boards.season_files import SeasonFiles  # noqa: PLC0415
@@ -137,15 +148,14 @@ def _final(settings: Settings, store: RedisStore, pool: str, season: str, method
 
     boards = SeasonBoards(SeasonFiles(CheckpointStore(settings.checkpoint_url), store.log), lambda: control_state(settings))
     try:
-        return boards.board(pool, season, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
+        read = partial(boards.board, now=time.time(), provisional=settings.provisional, part=slice_text(part))
+        return read(pool, season, method, start=0, count=count)
     except NoSeason as error:
         raise InputError("--season", season, f"must be an ended season with this board: {error}") from error
 
 
-def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None, part: str | None) -> None:
+def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None) -> None:
     """Raise `InputError` for options that exclude each other."""
-    if part is not None and (diff or past or season is not None):
-        raise InputError("--slice", part, "must not be used with --diff, --position, --at or --season: slices have no history")
     if season is not None and (diff or past):
         raise InputError("--season", season, "must not be used with --diff, --position or --at: a season has one final board a method")
     if diff and past:
@@ -156,12 +166,14 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str
         raise InputError("--against", against, "must be used with --diff")
 
 
-def changed(store: RedisStore, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
+def changed(
+    store: RedisStore, pool: str, method: str, count: int, settings: Settings, part: str | None = None, against: int | None = None
+) -> Difference:
     """The difference from an earlier solve to the newest one. Raises `InputError` if no earlier solve is kept."""
-    difference = changes(store.solved, pool, method, against, count)
+    difference = changes(store.solved, pool, method, against, count, slice_text(part))
     if difference is not None:
         return difference
-    if find(store, pool, method, 1, settings).source == "live":
+    if find(store, pool, method, 1, settings, part).source == "live":
         raise InputError("--method", method, "must be a solved board: live boards keep no earlier solves")
     raise InputError("--method", method, "must have been solved at least twice in this season: try again after its next solve")
 
@@ -174,12 +186,19 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
         return first_rows
     head = head_of(settings, store.live, pool)
     if part is not None:
-        slices = [str(SliceName(key, one.value)) for key, found in head.slices.items() for one in found.values if method in found.methods]
+        slices = _slices_with(store, head, method)
         raise InputError("--slice", part, f"must be a slice with the board {method}: {', '.join(slices) or 'this pool has none'}")
     methods = methods_of(store.solved, head)
     there = ", ".join([*methods.live, *methods.solved])
     soon = "" if methods.solved else "; solved boards appear some seconds after a pool's first outcomes"
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
+
+
+def _slices_with(store: RedisStore, head: PoolHead, method: str) -> list[str]:
+    """The slices of a pool that have a board of a method."""
+    slices = [SliceName(key, one.value) for key, found in head.slices.items() for one in found.values]
+    solved = set(store.solved.slice_boards(head.pool))
+    return [str(one) for one in slices if method in head.slices[one.dimension].methods or one.board(method) in solved]
 
 
 def _provisional(board: Board, limits: Provisional) -> str:
@@ -202,7 +221,8 @@ def _why(difference: Difference) -> str:
     """A line about a difference: its two positions, numbers of changed agents, causes and changed parameters."""
     before, after = difference.before, difference.after
     positions = f"position {before.position} to {after.position}"
-    parts = [f"{difference.pool} · {difference.method}: {positions}", f"{difference.outcomes:+} outcomes"]
+    of_slice = f" · {difference.slice}" if isinstance(difference.slice, str) else ""
+    parts = [f"{difference.pool} · {difference.method}{of_slice}: {positions}", f"{difference.outcomes:+} outcomes"]
     parts.append(f"{difference.moved_count} agents moved, {difference.joined_count} joined, {difference.left_count} left")
     parts.append(f"because of: {', '.join(difference.because) or 'no changes'}")
     parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in difference.parameters.items()]

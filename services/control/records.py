@@ -191,12 +191,16 @@ class Serve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     time: float
 
 
-class SolvePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="solves"):
-    """Solved methods of a pool, with their parameters. A pool without such a record has the default methods of its kind."""
+class SolvePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="solves"):
+    """Solved methods of a pool, with their parameters. A pool without such a record has the default methods of its kind.
+
+    slices: Key of a tag -> the methods, some of `methods`, that solve each of the pool's slices by this tag, too.
+    """
 
     pool: str
     methods: dict[str, dict[str, float | str | bool]]
     time: float
+    slices: dict[SliceTag, tuple[str, ...]] = {}
 
 
 class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="takeover"):

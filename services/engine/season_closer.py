@@ -19,11 +19,10 @@ from services.control.records import ControlState
 from services.engine.partition_tasks import PartitionTasks
 from services.log.partition import partition_of
 from services.runtime.settings import Settings
-from services.solve.planning.jobs import JobStatus
-from services.solve.registry.choice import chosen_for
-from services.solve.worker.season_boards import Parameters, without_result, write_final_board
+from services.solve.planning.contents import contents_of, offered_methods
+from services.solve.planning.jobs import Job, JobStatus, Parameters
+from services.solve.worker.season_boards import without_result, write_final_board
 from services.solve.worker.task_pool import TaskPool, TaskType
-from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.seasons")
 
@@ -96,23 +95,26 @@ class SeasonCloser:
         end = self._files.end(pool, season)
         if end is None:
             return  # the shard has not written it yet
-        chosen = chosen_for(control.plans.get(pool), Kind(end.entry.kind)) if end.entry.outcomes else {}
+        contents = contents_of([end.entry] if end.entry.outcomes else [], control)
+        chosen = {job.board: (job, given) for job, given in offered_methods(contents, control).items()}
         missing = sorted(chosen.keys() - set(self._files.boards(pool, season)))
         if missing:
-            self._start(now, end, missing[0], chosen[missing[0]], partition)
+            job, given = chosen[missing[0]]
+            self._start(now, msgspec.structs.replace(end, entry=contents[job.content]), job, given.parameters, partition)
             return
         self._files.write_complete(pool, season, chosen.keys() & set(self._files.boards(pool, season)))
         log.info("the final boards of season %s are complete", season, extra={"pool": pool, "partition": partition})
 
-    def _start(self, now: float, end: SeasonEnd, method: str, parameters: Parameters, partition: int) -> None:
-        job = end.entry.pool, end.season, method
-        self._tries[job] += 1
-        if self._tries[job] > _TRIES:
+    def _start(self, now: float, end: SeasonEnd, job: Job, parameters: Parameters, partition: int) -> None:
+        """Start a task. end: The season's end, with the entry of the pool or slice that is solved."""
+        board, method = (job.pool, end.season, job.board), job.method
+        self._tries[board] += 1
+        if self._tries[board] > _TRIES:
             why = f"the solve did not end in {_TRIES} tries of at most {self._settings.solve_deadline_seconds:g} s"
             self._files.write_board(end.season, without_result(end, method, parameters, JobStatus.FAILED, why))
             return
         arguments = self._settings.checkpoint_url, msgspec.json.encode(end), method, dict(parameters), self._settings.solve_memory_bytes
-        self.tasks.start(partition, now, partial(self._note, job, partition), _SOLVE, *arguments)
+        self.tasks.start(partition, now, partial(self._note, board, partition), _SOLVE, *arguments)
 
     def _note(self, job: tuple[str, str, str], partition: int, trouble: str | None) -> None:
         """Look for the next board at once, or try again later if files did not answer."""

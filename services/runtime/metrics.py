@@ -196,14 +196,14 @@ ENGINE: Final = (
     Metric(
         "gauge",
         "equirank_solve_jobs",
-        "Jobs in each status of their lifecycle. A job is a method, its intervals, or the insight of a pool.",
+        "Jobs in each status of their lifecycle. A job is a method on a pool or slice, its intervals, or insight.",
         ("status",),
     ),
     Metric("gauge", "equirank_solves_waiting", "Solves that are due and wait for a worker.", ("method",)),
     Metric(
         "gauge",
         "equirank_solve_wait_seconds",
-        "Longest wait of a due solve in seconds. A high value shows a pool that is not solved in time.",
+        "Longest wait of a due solve in seconds. A high value shows a pool or slice that is not solved in time.",
         ("method",),
     ),
     Metric(

@@ -14,21 +14,22 @@ import msgspec
 
 from services.boards.history import KeptSolve, kept
 from services.boards.result import SolvedBoard
+from services.boards.slice_boards import is_sliced
 from services.boards.store.solved import SolvedBoards
 from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 
 log = logging.getLogger("equirank.solve")
 
-_FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})\.json$")
+_FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<board>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})\.json$")
 _END: Final = ".json"
 _INTERVALS_END: Final = "-intervals.json"
 
 
 class ResultFiles:
-    """One file per result. Its name holds pool, method, generation, position and sequence.
+    """One file per result. Its name holds pool, name of the board, generation, position and sequence.
 
-    The newest `most` results of each method on each pool are kept. The order of results is that of generation, position and sequence.
+    The newest `most` results of each board are kept. The order of results is that of generation, position and sequence.
     If a result got intervals later, a second file beside it has the result with its intervals. It is read in place of the first one, and
     goes with it.
     """
@@ -39,7 +40,7 @@ class ResultFiles:
     def write(self, board: SolvedBoard) -> str:
         """Write one result, then remove the oldest results beyond the limit. Returns the name of the new file."""
         written = self.add(board)
-        self.prune(Job(board.pool, board.result.method))
+        self.prune(Job(board.pool, board.name))
         return written
 
     def prune(self, job: Job, newest: str | None = None) -> None:
@@ -52,10 +53,10 @@ class ResultFiles:
                 if name != newest:
                     self.discard(name)
         except OSError as error:
-            log.warning("an old result could not be removed: %s", error, extra={"pool": job.pool, "method": job.method})
+            log.warning("an old result could not be removed: %s", error, extra={"pool": job.pool, "method": job.board})
 
     def rewrite(self, job: Job, change: Callable[[SolvedBoard], SolvedBoard], sequence: Callable[[], int]) -> dict[str, str]:
-        """Apply `change` to all results of one method on one pool. The changed ones, and the newest one, are written with new sequences.
+        """Apply `change` to all results of one board. The changed ones, and the newest one, are written with new sequences.
 
         The old file is removed after the new one is written. A crash between the two steps leaves the result twice in the history.
 
@@ -73,7 +74,7 @@ class ResultFiles:
 
     def add(self, board: SolvedBoard) -> str:
         """Write one result. Returns the name of the new file."""
-        folder = _folder(Job(board.pool, board.result.method))
+        folder = _folder(Job(board.pool, board.name))
         written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}{_END}"
         self._files.write(written, [msgspec.json.encode(board)])
         return written
@@ -83,7 +84,7 @@ class ResultFiles:
         self._files.write(_with_intervals(name), [msgspec.json.encode(board)])
 
     def remove(self, job: Job) -> None:
-        """Remove the results of one method on one pool."""
+        """Remove the results of one board."""
         for name in self._files.tree(_folder(job)):
             self._files.remove(name)
 
@@ -111,38 +112,38 @@ class ResultFiles:
             return None
 
     def names(self, job: Job) -> list[str]:
-        """Names of the files of one method on one pool, oldest result first."""
+        """Names of the files of one board, oldest result first."""
         return self._named(_folder(job))
 
     def kept(self, log: str) -> Iterator[tuple[str, SolvedBoard]]:
-        """Files and readable results that were computed from this log, grouped by pool and method, oldest first in each group."""
+        """Files and readable results that were computed from this log, grouped by pool and board, oldest first in each group."""
         for name in self._named("results"):
             if (board := self.read(name)) is not None and board.log == log:
                 yield name, board
 
     def newest(self, job: Job) -> Iterator[SolvedBoard]:
-        """The readable results of one method on one pool, newest first."""
+        """The readable results of one board, newest first."""
         for name in reversed(self.names(job)):
             if (board := self.read(name)) is not None:
                 yield board
 
     def history(self, job: Job, log: str) -> list[KeptSolve]:
-        """The readable results to keep of one method on one pool that were computed from this log, in compact form, oldest first."""
+        """The readable results to keep of one board that were computed from this log, in compact form, oldest first."""
         return [kept(board) for name in self.names(job)[-self.most :] if (board := self.read(name)) is not None and board.log == log]
 
     def of_pool(self, pool: str, log: str) -> list[SolvedBoard]:
-        """The newest result of each method on one pool, ordered by method.
+        """The newest result of each method on one pool, ordered by method. Results of slices are left out.
 
-        A method is left out if its newest file is unreadable or was computed from another log.
+        A method is also left out if its newest file is unreadable or was computed from another log.
         """
-        newest = {name.split("/")[2]: name for name in self._named(f"results/{pool}")}
+        newest = {board: name for name in self._named(f"results/{pool}") if not is_sliced(board := name.split("/")[2])}
         boards = [self.read(name) for _, name in sorted(newest.items())]
         return [board for board in boards if board is not None and board.log == log]
 
     def _named(self, folder: str) -> list[str]:
-        """Names of the first files, in the order of pool, method, generation, position and sequence."""
+        """Names of the first files, in the order of pool, board, generation, position and sequence."""
         matches = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
-        return [match[0] for match in sorted(matches, key=lambda match: (*match.group("pool", "method", "order"), int(match["sequence"])))]
+        return [match[0] for match in sorted(matches, key=lambda match: (*match.group("pool", "board", "order"), int(match["sequence"])))]
 
 
 def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None = None) -> int | None:
@@ -163,22 +164,22 @@ def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard,
         StoreError: The store does not answer or refuses.
         OSError: The files of the history cannot be read.
     """
-    job = Job(board.pool, board.result.method)
+    job = Job(board.pool, board.name)
     board = msgspec.structs.replace(board, start=None)
     if not boards.publish(board):
         return None
     if job.is_insight:
         return 0
     count = min(len(files.names(job)), files.most)
-    if before is not None and boards.extend_history(job.pool, job.method, kept(before), kept(board), count):
+    if before is not None and boards.extend_history(job.pool, job.board, kept(before), kept(board), count):
         return count
     history = files.history(job, board.log)
-    boards.publish_history(job.pool, job.method, history, board.sequence)
+    boards.publish_history(job.pool, job.board, history, board.sequence)
     return len(history)
 
 
 def _folder(job: Job) -> str:
-    return f"results/{job.pool}/{job.method}"
+    return f"results/{job.pool}/{job.board}"
 
 
 def _with_intervals(name: str) -> str:

@@ -23,6 +23,16 @@ def named(parts: Mapping[str, Arrays]) -> Arrays:
     return {f"{prefix}.{name}": array for prefix, arrays in parts.items() for name, array in arrays.items()}
 
 
+def parts_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Arrays]:
+    """The arrays of all parts by prefix, up to the first dot of a name. Arrays without a dot in their name are left out."""
+    found: dict[str, Arrays] = {}
+    for name, array in arrays.items():
+        prefix, dot, within = name.partition(".")
+        if dot:
+            found.setdefault(prefix, {})[within] = array
+    return found
+
+
 def part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
     """The arrays of one part, by their names within it."""
     lead = f"{prefix}."

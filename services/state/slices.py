@@ -148,6 +148,10 @@ class PoolSlices:
             left -= int(np.count_nonzero(mask))
         self.beyond[dimension] += left
 
+    def parts(self) -> Iterator[tuple[str, SliceKey, Slice]]:
+        """Yield the slices in their canonical order, each with the prefix of its arrays and its key."""
+        yield from ((_prefix(number), key, self.slices[key]) for number, key in enumerate(self._keys))
+
     def methods(self, dimension: str) -> list[str]:
         """Online methods of the slices of a dimension."""
         return list(self._generations[dimension].fold.methods(self._kind))

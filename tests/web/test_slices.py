@@ -1,11 +1,12 @@
 """Slices of a pool on its page: chosen, linked, and without what slices do not have."""
 
+import msgspec
 import pytest
 
 from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running
-from tests.support.boards import head_of
+from tests.support.boards import head_of, solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.pages import beat
 
@@ -69,3 +70,17 @@ def test_a_slice_that_the_pool_does_not_have_shows_the_pool(sliced: Running, bro
     with browser.page(sliced.url, "/pools/cup?slice=language:Klingon") as page:
         page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
         page.wait("no slice language Klingon")
+
+
+def test_a_solved_board_of_a_slice_is_chosen_and_says_how_it_was_proven(sliced: Running, browser: Browser) -> None:
+    assert sliced.store.solved.publish(solved_of("cup", method="copeland", position=20, ratings=[("ann", 3.0), ("bob", 2.0)]))
+    own = solved_of("cup", method="copeland", position=7, ratings=[("dee", 1.0), ("ann", 0.0)])
+    assert sliced.store.solved.publish(msgspec.structs.replace(own, slice=str(ENGLISH)))
+    with browser.page(sliced.url, "/pools/cup?slice=language:English") as page:
+        page.until(f"{AGENTS} === 'dee,ann'")
+        page.until("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join() === 'Elo,Copeland'")
+        page.click("a", "Copeland")
+        page.until(f"{AGENTS} === 'dee,ann'")
+        page.wait("proven", "Only 7 games with language English")
+        assert page.evaluate("new URLSearchParams(location.search).get('method')") == "copeland"
+        assert page.complaints() == []

@@ -14,8 +14,9 @@ part in braces. Names of agents are members and values, never part of a key.
 - equirank:LOG:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)
 - equirank:LOG:{pool}:beliefs:GENERATION:METHOD  hash: agent -> deviation (or "deviation wander since") of its belief; only for methods
   that hold beliefs
-  The METHOD of a slice's boards is METHOD~DIMENSION~HASH
+  The METHOD of a slice's boards, live and solved, is METHOD~DIMENSION~HASH
 - equirank:LOG:{pool}:methods  set of solved methods
+- equirank:LOG:{pool}:sliced  hash: name of each solved board of a slice -> its version. The field '' changes with each of them
 - equirank:LOG:{pool}:solved:METHOD  hash: generation, position, sequence, version, total, board (JSON without agents' rows). After the
   removal of the board, it has only the sequence below which no board is accepted, for some hours
 - equirank:LOG:{pool}:history:METHOD  list, oldest solve first: for each solve `Past`, then `KeptSolve` (`services.boards.history`) as JSON
@@ -78,6 +79,10 @@ class Keys:
     def methods(self, pool: str) -> str:
         """Key of the set of a pool's solved methods."""
         return self._of(pool, "methods")
+
+    def sliced(self, pool: str) -> str:
+        """Key of the names and versions of the solved boards of a pool's slices."""
+        return self._of(pool, "sliced")
 
     def solved(self, pool: str, method: str) -> str:
         """Key of the pointer to a solved board."""

@@ -186,13 +186,15 @@ class LiveBoards:
     def _remove(self, pool: str, epoch: int | None = None) -> bool:
         """Remove all boards of a pool in one step, unless the fence has a higher epoch. Returns whether they were removed."""
         keys = self._keys
-        boards, methods = self._redis.pipeline([methodcaller("smembers", keys.boards(pool)), methodcaller("smembers", keys.methods(pool))])
+        commands = [methodcaller("smembers", keys.boards(pool)), methodcaller("smembers", keys.methods(pool))]
+        boards, methods, sliced = self._redis.pipeline([*commands, methodcaller("hkeys", keys.sliced(pool))])
+        methods = [*methods, *(set(sliced) - {""})]
         versions = self._redis.pipeline([methodcaller("hget", keys.solved(pool, method), "version") for method in methods])
         names = [name for field in boards for name in self._keys_of(pool, field)]
         for method, version in zip(methods, versions, strict=True):
             names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
         names += [keys.history(pool, method) for method in methods]
-        names = [keys.fence(pool), keys.head(pool), keys.boards(pool), keys.methods(pool), *names]
+        names = [keys.fence(pool), keys.head(pool), keys.boards(pool), keys.methods(pool), keys.sliced(pool), *names]
         return bool(self._redis.call(scripts.REMOVE, names, ["" if epoch is None else epoch]) == scripts.ACCEPTED)
 
     def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:

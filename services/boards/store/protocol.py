@@ -203,11 +203,13 @@ class PoolVersion(NamedTuple):
         solved: Method -> version of its solved board.
         listed: Whether the store lists the pool, with or without boards. An emptied store does not list it until its boards are written
             again.
+        sliced: Changes with each solved board of a slice; None before the first one.
     """
 
     head: str | None
     solved: Mapping[str, str | None]
     listed: bool
+    sliced: str | None = None
 
 
 class StoreError(Exception):

@@ -197,7 +197,7 @@ if generation and (generation > g or (generation == g and position > p)) then re
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'position', ARGV[2], 'version', ARGV[3], 'total', ARGV[5], 'board', ARGV[6],
   'sequence', ARGV[9])
 redis.call('PERSIST', KEYS[1])
-redis.call('SADD', KEYS[2], ARGV[7])
+if ARGV[10] == '' then redis.call('SADD', KEYS[2], ARGV[7]) else redis.call('HSET', KEYS[2], ARGV[7], ARGV[3], '', ARGV[3]) end
 redis.call('PERSIST', KEYS[3])
 redis.call('PERSIST', KEYS[4])
 if ARGV[4] ~= '' then
@@ -207,16 +207,20 @@ end
 return 1
 """
 )
-"""Switches the pointer of a solved board to new rows. KEYS: pointer, methods, new rows, new index, old rows, old index. ARGV: generation,
-position, new version, old version ('' for none), total, board, method, seconds for which the old rows are kept, sequence of the solve.
-Returns 0 if a board with a higher generation, position or sequence is published, or if the pointer alone has a higher sequence (`remove`);
--1 if the number of new rows is wrong (the store lost rows, or took some twice); and -2 if the pointer no longer has the old version (try
-again)."""
+"""Switches the pointer of a solved board to new rows. KEYS: pointer, names of boards, new rows, new index, old rows, old index. ARGV:
+generation, position, new version, old version ('' for none), total, board, name, seconds for which the old rows are kept, sequence of the
+solve, '' or 'slice'. Names of boards are a set; those of slices a hash, whose field '' changes with each board. Returns 0 if a board with a
+higher generation, position or sequence is published, or if the pointer alone has a higher sequence (`remove`); -1 if the number of new rows
+is wrong (the store lost rows, or took some twice); and -2 if the pointer no longer has the old version (try again)."""
 
 RETIRE: Final = _script(
     """
 if (redis.call('HGET', KEYS[1], 'version') or '') ~= ARGV[1] then return -2 end
-redis.call('SREM', KEYS[2], ARGV[2])
+if ARGV[6] == '' then redis.call('SREM', KEYS[2], ARGV[2])
+else
+  redis.call('HDEL', KEYS[2], ARGV[2])
+  redis.call('HSET', KEYS[2], '', ARGV[6])
+end
 redis.call('DEL', KEYS[1], KEYS[3])
 redis.call('HSET', KEYS[1], 'sequence', ARGV[3])
 redis.call('EXPIRE', KEYS[1], ARGV[4])
@@ -225,8 +229,9 @@ redis.call('EXPIRE', KEYS[5], ARGV[5])
 return 1
 """
 )
-"""Removes a solved board. KEYS: pointer, methods, history, rows, index. ARGV: version ('' for none), method, sequence below which boards
-are refused, seconds for which they are, seconds for which the rows are kept. Returns -2 if the pointer has another version (try again)."""
+"""Removes a solved board. KEYS: pointer, names of boards, history, rows, index. ARGV: version ('' for none), name, sequence below which
+boards are refused, seconds for which they are, seconds for which the rows are kept, '' or a token of the change for a board of a slice.
+Returns -2 if the pointer has another version (try again)."""
 
 REPLACE: Final = _script(
     """

@@ -10,6 +10,7 @@ import msgspec
 
 from services.boards.history import KeptSolve, Past
 from services.boards.result import PENDING, AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.boards.slice_boards import SliceName, is_sliced, method_of
 from services.boards.store import scripts
 from services.boards.store.connection import Command, Connection
 from services.boards.store.keys import Keys, check_method
@@ -48,7 +49,7 @@ class SolvedBoards:
 
         Raises `StoreError` if the store does not answer or lost uploaded rows, and `InputError` for an invalid name.
         """
-        pool, method = check_pool_name(board.pool), check_method(board.result.method)
+        pool, method = check_pool_name(board.pool), check_method(board.name)
         version = secrets.token_hex(8)
         fresh = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
         flipped = False
@@ -112,22 +113,32 @@ class SolvedBoards:
         keys, name = self._keys, self._keys.solved(check_pool_name(pool), check_method(method))
         for _ in range(_TRIES):
             old = self._redis.run(lambda client: client.hget(name, "version")) or ""
-            names = [name, keys.methods(pool), keys.history(pool, method), keys.rows(pool, method, old), keys.index(pool, method, old)]
-            if self._redis.call(scripts.RETIRE, names, [old, method, sequence, _BARRED_SECONDS, STALE_SECONDS]) != scripts.MOVED:
+            names = [name, self._names(pool, method), keys.history(pool, method)]
+            names += [keys.rows(pool, method, old), keys.index(pool, method, old)]
+            token = secrets.token_hex(8) if is_sliced(method) else ""
+            if self._redis.call(scripts.RETIRE, names, [old, method, sequence, _BARRED_SECONDS, STALE_SECONDS, token]) != scripts.MOVED:
                 return
         raise _keeps_switching(pool, method)
 
-    def methods(self, pool: str) -> list[str]:
-        """Names of the methods that have a solved board, sorted, without insight."""
+    def methods(self, pool: str, part: SliceName | None = None) -> list[str]:
+        """Names of the methods that have a solved board of the pool, or of a slice of it, sorted, without insight."""
+        if part is not None:
+            return [method_of(board) for board in self.slice_boards(pool) if part.board(method_of(board)) == board]
         members = self._redis.run(lambda client: client.smembers(self._keys.methods(check_pool_name(pool))))
         return sorted(set(members) - {INSIGHT})
 
-    def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
-        """Pool -> method -> its board, for boards that are complete in the store: all rows and their index. Insight is included.
+    def slice_boards(self, pool: str) -> list[str]:
+        """Names of the solved boards of all slices of a pool, sorted."""
+        fields = self._redis.run(lambda client: client.hkeys(self._keys.sliced(check_pool_name(pool))))
+        return sorted(set(fields) - {""})
 
-        Takes three round trips for all pools.
+    def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
+        """Pool -> name of a board -> the board, for those that are complete in the store: all rows and their index.
+
+        Insight and boards of slices are included. Takes three round trips for all pools.
         """
-        members = self._redis.pipeline([methodcaller("smembers", self._keys.methods(check_pool_name(pool))) for pool in pools])
+        listed = self._redis.pipeline([command for pool in pools for command in self._listed(pool)])
+        members = [{*methods, *sliced} - {""} for methods, sliced in zip(listed[::2], listed[1::2], strict=True)]
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(self._pointer_of, self._redis.pipeline([self._pointed(*job) for job in jobs], skip_garbage=True))
         published = {job: pointer for job, pointer in zip(jobs, pointers, strict=True) if pointer is not None}
@@ -232,22 +243,32 @@ class SolvedBoards:
             self._redis.pipeline(_upload_part(rows, index, start, part))
 
     def _flip(self, board: SolvedBoard, version: str, fresh: Sequence[str]) -> bool:
-        pool, method = board.pool, board.result.method
+        pool, method = board.pool, board.name
         bare = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=[]))
         shown, total = _encode(bare).decode(), len(board.result.agents)
         for _ in range(_TRIES):
             old = self._redis.run(lambda client: client.hget(self._keys.solved(pool, method), "version")) or ""
             if old == version:  # the switch was done, but its answer was lost and the connection retried
                 return True
-            names = [self._keys.solved(pool, method), self._keys.methods(pool), *fresh]
+            names = [self._keys.solved(pool, method), self._names(pool, method), *fresh]
             names += [self._keys.rows(pool, method, old), self._keys.index(pool, method, old)]
             arguments = [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS, board.sequence]
+            arguments.append("slice" if is_sliced(method) else "")
             verdict = self._redis.call(scripts.FLIP, names, arguments)
             if verdict == scripts.LOST:
                 raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)
             if verdict != scripts.MOVED:
                 return bool(verdict == scripts.ACCEPTED)
         raise _keeps_switching(pool, method)
+
+    def _names(self, pool: str, board: str) -> str:
+        """Key of the names of boards that lists a board."""
+        return self._keys.sliced(pool) if is_sliced(board) else self._keys.methods(pool)
+
+    def _listed(self, pool: str) -> Iterator[Command]:
+        """Commands that read the names of all boards of a pool, and of all boards of its slices with the field ''."""
+        yield methodcaller("smembers", self._keys.methods(check_pool_name(pool)))
+        yield methodcaller("hkeys", self._keys.sliced(pool))
 
     def _drop(self, names: Sequence[str]) -> None:
         with suppress(StoreError):  # the keys expire anyway

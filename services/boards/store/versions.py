@@ -33,14 +33,14 @@ class Versions:
             answers = iter(self._redis.pipeline(commands, skip_garbage=True))
             changed = []
             for pool in left:
-                head, members, listed, season = next(answers), next(answers), next(answers), next(answers)
+                head, members, listed, season, sliced = (next(answers) for _ in range(5))
                 found = [(method, next(answers)) for method in expected[pool]]
                 boards = {method: None if version is None else in_season(version, season) for method, version in found}
                 methods = self._methods[pool] = tuple(sorted(members or ()))
                 if methods != expected[pool]:
                     changed.append(pool)
                     continue
-                versions[pool] = PoolVersion(head, boards, bool(listed))
+                versions[pool] = PoolVersion(head, boards, bool(listed), None if sliced is None else in_season(sliced, season))
                 if head is not None:
                     self._seen.note(pool, methods)
             left = changed
@@ -53,6 +53,7 @@ class Versions:
             methodcaller("smembers", keys.methods(pool)),
             methodcaller("sismember", keys.pools, pool),
             methodcaller("hget", keys.fence(pool), "season"),
+            methodcaller("hget", keys.sliced(pool), ""),
         ]
         return [*shared, *(methodcaller("hget", keys.solved(pool, method), "version") for method in methods)]
 

@@ -30,11 +30,11 @@ class Client(Connection):
         Absent fields and columns stay as they are; null and empty cells remove a value."""
         return self._value(Call("PATCH", path("/v1/pools/{pool}/agents", pool=pool), body=body, accept='application/json', repeatable=True), AgentsChanged)
 
-    def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None) -> AgentProfile:
+    def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None, slice: str | None = None) -> AgentProfile:
         r"""Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-        Percent-encode the name, including slashes."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden}, accept='application/json', repeatable=True), AgentProfile)
+        Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentProfile)
 
     def change_agent(self, pool: str, agent: str, body: DetailsChange) -> ChangedAgent:
         r"""Change the details of an agent: an absent field stays, null removes its value. No rating changes.
@@ -42,12 +42,12 @@ class Client(Connection):
         The pool need not have an agent of this name yet."""
         return self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
 
-    def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None) -> AgentHistory:
+    def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
         r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
-        its own time, and its place in the order of the log."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden}, accept='application/json', repeatable=True), AgentHistory)
+        its own time, and its place in the order of the log. With `slice`, the method must be a solved one."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
     def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
@@ -72,7 +72,7 @@ class Client(Connection):
     def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-        With `slice`: the live boards of the slice. Slices have no solved boards."""
+        With `slice`: the boards of the slice."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Boards)
 
     def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Board:
@@ -97,13 +97,13 @@ class Client(Connection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
+    def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None, slice: str | None = None) -> Difference:
         r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count}, accept='application/json', repeatable=True), Difference)
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Difference)
 
-    def list_solves(self, pool: str, method: str) -> History:
+    def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), accept='application/json', repeatable=True), History)
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), query={'slice': slice}, accept='application/json', repeatable=True), History)
 
     def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, count: int | None = None) -> Why:
         r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
@@ -119,12 +119,12 @@ class Client(Connection):
         The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/slices", pool=pool), accept='application/json', repeatable=True), Slices)
 
-    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> Events:
+    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None, slice: str | None = None) -> Events:
         r"""Stream changes of a pool's boards and of agents' ratings as server-sent events.
 
         The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
-        every state. While nothing changes, a comment is sent every 15 s."""
-        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents}, accept='text/event-stream', repeatable=True))
+        every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
+        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
 
     def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
         r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
@@ -209,13 +209,13 @@ class Client(Connection):
         Changed settings that the request holds stay requested, for the present season. The name can be used again."""
         return self._value(Call("DELETE", path("/v1/pools/{pool}/seasons/{season}", pool=pool, season=season), accept='application/json', repeatable=False), Seasons)
 
-    def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Board:
+    def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None, slice: str | None = None) -> Board:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
+        return self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def download_season_board(self, pool: str, season: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Download:
+    def download_season_board(self, pool: str, season: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None, slice: str | None = None) -> Download:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept=accept, repeatable=True))
 
     def freshz(self, *, pool: str | None = None) -> Freshness:
         r"""Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.
@@ -262,11 +262,11 @@ class AsyncClient(AsyncConnection):
         Absent fields and columns stay as they are; null and empty cells remove a value."""
         return await self._value(Call("PATCH", path("/v1/pools/{pool}/agents", pool=pool), body=body, accept='application/json', repeatable=True), AgentsChanged)
 
-    async def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None) -> AgentProfile:
+    async def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None, slice: str | None = None) -> AgentProfile:
         r"""Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-        Percent-encode the name, including slashes."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden}, accept='application/json', repeatable=True), AgentProfile)
+        Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentProfile)
 
     async def change_agent(self, pool: str, agent: str, body: DetailsChange) -> ChangedAgent:
         r"""Change the details of an agent: an absent field stays, null removes its value. No rating changes.
@@ -274,12 +274,12 @@ class AsyncClient(AsyncConnection):
         The pool need not have an agent of this name yet."""
         return await self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
 
-    async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None) -> AgentHistory:
+    async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
         r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
-        its own time, and its place in the order of the log."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden}, accept='application/json', repeatable=True), AgentHistory)
+        its own time, and its place in the order of the log. With `slice`, the method must be a solved one."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
     async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
@@ -304,7 +304,7 @@ class AsyncClient(AsyncConnection):
     async def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-        With `slice`: the live boards of the slice. Slices have no solved boards."""
+        With `slice`: the boards of the slice."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Boards)
 
     async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Board:
@@ -329,13 +329,13 @@ class AsyncClient(AsyncConnection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
+    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None, slice: str | None = None) -> Difference:
         r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count}, accept='application/json', repeatable=True), Difference)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Difference)
 
-    async def list_solves(self, pool: str, method: str) -> History:
+    async def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), accept='application/json', repeatable=True), History)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), query={'slice': slice}, accept='application/json', repeatable=True), History)
 
     async def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, count: int | None = None) -> Why:
         r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
@@ -351,12 +351,12 @@ class AsyncClient(AsyncConnection):
         The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/slices", pool=pool), accept='application/json', repeatable=True), Slices)
 
-    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> AsyncEvents:
+    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None, slice: str | None = None) -> AsyncEvents:
         r"""Stream changes of a pool's boards and of agents' ratings as server-sent events.
 
         The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
-        every state. While nothing changes, a comment is sent every 15 s."""
-        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents}, accept='text/event-stream', repeatable=True))
+        every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
+        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
 
     async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
         r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
@@ -441,13 +441,13 @@ class AsyncClient(AsyncConnection):
         Changed settings that the request holds stay requested, for the present season. The name can be used again."""
         return await self._value(Call("DELETE", path("/v1/pools/{pool}/seasons/{season}", pool=pool, season=season), accept='application/json', repeatable=False), Seasons)
 
-    async def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Board:
+    async def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None, slice: str | None = None) -> Board:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def download_season_board(self, pool: str, season: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> AsyncDownload:
+    def download_season_board(self, pool: str, season: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None, slice: str | None = None) -> AsyncDownload:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept=accept, repeatable=True))
 
     async def freshz(self, *, pool: str | None = None) -> Freshness:
         r"""Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.

@@ -103,6 +103,7 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         total: Number of points in the requested time, before they were thinned.
         missing: Number of outcomes of the pool whose history should be kept and cannot be read. 0 for solved methods.
         points: The points, oldest first. Of more than the requested number, each of equal parts of the time keeps its first, last, lowest and highest point.
+        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
     """
 
     pool: str
@@ -115,6 +116,7 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     total: int
     missing: int
     points: list[HistoryPoint]
+    slice: str | None = None
 
 
 class AgentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -221,6 +223,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         last_played: Time of its newest outcome; None if its history is not kept.
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
+        slice: Slice of the pool's outcomes that `outcomes` and `methods` count, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -237,6 +240,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     last_played: float | None
     streak: Streak | None
     details: AgentDetails | None = None
+    slice: str | None = None
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -573,6 +577,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         joined: Agents that only the later solve rates.
         left: Agents that only the earlier solve rates.
         moved: Agents whose rank or rating changed, largest change first.
+        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
         compared: Number of best rows of each solve that were compared.
     """
 
@@ -589,6 +594,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     joined: list[AgentRow]
     left: list[AgentRow]
     moved: list[Moved]
+    slice: str | None = None
     compared: int = 10000
 
 
@@ -913,11 +919,19 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""The kept solves of a method, newest first."""
+    r"""The kept solves of a method, newest first.
+
+    Attributes:
+        pool: Name of the pool.
+        method: Name of the method.
+        solves: The solves.
+        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
+    """
 
     pool: str
     method: str
     solves: list[Past]
+    slice: str | None = None
 
 
 class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1108,11 +1122,13 @@ class MethodChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         method: Name of the method.
         chosen: Parameters with which the pool is solved by it; None if the pool is not solved by it.
         why_not: Why the method does not apply to the pool; None if it applies.
+        slices: Tags whose slices are solved by it, too.
     """
 
     method: str
     chosen: dict[str, float | int | str | bool] | None
     why_not: str | None
+    slices: list[str] = []
 
 
 class MethodChoices(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1183,9 +1199,15 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""The methods that a pool is to be solved by. methods: Name -> parameters that differ from the defaults."""
+    r"""The methods that a pool is to be solved by.
+
+    Attributes:
+        methods: Name -> parameters that differ from the defaults.
+        slices: Key of a tag -> methods, some of `methods`, that solve each of the pool's slices by this tag. Without this field the present ones stay.
+    """
 
     methods: dict[str, dict[str, float | str | bool]]
+    slices: dict[str, list[str]] = {}
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1826,6 +1848,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         position: Log offset up to which outcomes were counted, in the pool and in all slices.
         outcomes: Number of outcomes that the pool counted.
         dimensions: Key of a tag -> its slices.
+        solved: Key of a tag -> methods with solved boards of its slices.
     """
 
     pool: str
@@ -1833,6 +1856,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int
     outcomes: int
     dimensions: dict[str, SliceDimension]
+    solved: dict[str, list[str]] = {}
 
 
 class Streak(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,6 +7,7 @@ import msgspec
 
 from ratings_core.arrays.frozen import Arrays
 from services.checkpoints.checkpoint import PoolEntry, object_name
+from services.checkpoints.slice_entries import slice_entries
 from services.state.changes import ChangeTracker
 from services.state.frozen import FrozenPool
 from services.state.pool import PoolState
@@ -57,7 +58,8 @@ class PoolEntries:
         before = self._newest.get((state.generation.pool, state.generation.number))
         if before is not None:
             state.final = None  # it is large, and from now on the object of the checkpoint takes its place
-        if before is not None and (before.holds(state) or state.stopped is not None):
+        listed = before is not None and (bool(before.entry.slices) or not slice_entries(state.slices))  # earlier releases listed none
+        if before is not None and ((before.holds(state) and listed) or state.stopped is not None):
             folded_to = before.entry.position if state.stopped is not None else position
             return replace(before, entry=msgspec.structs.replace(before.entry, position=folded_to, stopped=state.stopped))
         source, position = (state.emptied(state.final), state.generation.start) if state.broken else (state, position)
@@ -73,6 +75,7 @@ class PoolEntries:
             bytes=0,
             digest="",
             stopped=state.stopped,
+            slices=slice_entries(source.slices),
         )
         history = source.content.history
         beside = source.retractions.arrays() | ({} if history is None else history.arrays())

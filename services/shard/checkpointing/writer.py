@@ -9,6 +9,7 @@ import msgspec
 
 from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
+from services.checkpoints.slice_entries import with_digests
 from services.control.records import FOLD_VERSION
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
 from services.shard.checkpointing.history import HistoryWriter
@@ -133,5 +134,6 @@ class CheckpointWriter:
             return item
         arrays = item.content.arrays()
         sha256, size = self._store.write_object(item.entry.object, {**arrays, **item.beside}, {"pool": item.entry.pool})
-        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays))
+        slices = with_digests(item.entry.slices, arrays)
+        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays), slices=slices)
         return PoolToWrite(entry, item.version, None, changes=item.changes)

@@ -13,6 +13,7 @@ from ratings_core.errors import RatingsError
 from services.boards.season_files import SeasonEnd, SeasonFiles, tokenized
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
+from services.checkpoints.slice_entries import slice_entries
 from services.control import generations
 from services.control.erasures import NameMatcher
 from services.control.records import FOLD_VERSION, ControlState, Generation
@@ -151,6 +152,7 @@ class SeasonEnds:
             sha256="",
             bytes=0,
             digest="",
+            slices=slice_entries(state.slices),
         )
         return SeasonEnd(season=last.season, entry=entry, ended_at=made.time, log=self._log.outcomes.identity)
 

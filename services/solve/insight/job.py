@@ -41,7 +41,7 @@ def offered(entries: Iterable[PoolEntry], control: ControlState, boards: Mapping
     """The insight job of each pool, and what it would work on. Its data change with the pool's outcomes and with its boards."""
     solved: defaultdict[str, list[float]] = defaultdict(list)
     for job, board in boards.items():
-        if not job.is_insight:
+        if not job.is_insight and not job.sliced:
             solved[job.pool].append(board.solved_at)
     return {Job(entry.pool, INSIGHT): _given(entry, control, solved[entry.pool], log) for entry in entries}
 

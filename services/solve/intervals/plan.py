@@ -6,22 +6,22 @@ from ratings_core.methods import registry
 from ratings_core.methods.refits import LEAST
 from services.boards.result import Intervals, SolvedBoard
 from services.checkpoints.checkpoint import PoolEntry
-from services.solve.planning.jobs import Job
+from services.solve.planning.jobs import ContentKey, Job
 from services.solve.planning.ledger import Given, data_of
 
 
-def offered(entries: Mapping[str, PoolEntry], boards: Mapping[Job, SolvedBoard], budget: float) -> dict[Job, Given]:
+def offered(contents: Mapping[ContentKey, PoolEntry], boards: Mapping[Job, SolvedBoard], budget: float) -> dict[Job, Given]:
     """The intervals jobs, and what they would work on. Their data change with every solve of the board.
 
     Args:
-        entries: Pool -> its newest checkpoint.
+        contents: Pool or slice -> its newest checkpoint.
         boards: Job -> its newest board.
         budget: Time limit for all replicates of one board, in seconds; 0 for no intervals from replicates.
     """
     lacking = {
         job: board
         for job, board in boards.items()
-        if job.method in registry.METHODS and job.pool in entries and _lacks_intervals(board, entries[job.pool])
+        if job.method in registry.METHODS and job.content in contents and _lacks_intervals(board, contents[job.content])
     }
     return {
         job._replace(intervals=True): given_of(board) for job, board in lacking.items() if budget and board.result.seconds * LEAST <= budget

@@ -1,8 +1,9 @@
 """Which solves are due, and in which order: a pure function of (now, offered, ledger, pace), tested without Ray and without waiting.
 
-Due jobs wait in one queue. Two handicaps, each a multiple of the solve interval, change the order of arrival: expensive methods wait one
-interval more for each cost class, and a pool waits one interval more for each of its jobs that runs or was just chosen. Both handicaps are
-bounded, so every job comes first after a bounded wait: no job starves, however many cheaper jobs or busier pools there are.
+Due jobs wait in one queue. Two handicaps, each a multiple of the solve interval, change the order of arrival: jobs that are expensive, of
+slices or of intervals wait one interval more for each cost class, and a pool waits one interval more for each of its jobs that runs or was
+just chosen. Both handicaps are bounded, so every job comes first after a bounded wait: no job starves, however many cheaper jobs or busier
+pools there are.
 """
 
 from collections import Counter
@@ -18,6 +19,8 @@ _MOST_DOUBLED: Final = 6
 
 INTERVALS_COST: Final = 5
 """Cost classes that the intervals of a board add to those of its method. They thus follow solves and insight that became due then."""
+SLICE_COST: Final = 5
+"""Cost classes that a slice adds. Its boards thus follow the solves and insight of complete pools that became due then."""
 
 
 class SolvePace(NamedTuple):
@@ -41,10 +44,10 @@ def due(now: float, offered: Mapping[Job, Given], ledger: Ledger, pace: SolvePac
         cost: Method -> cost class; lower is cheaper. A method without one fails at once, so it comes first.
 
     Returns:
-        Due jobs, first to start first. Ties are broken by cost, pool and method.
+        Due jobs, first to start first. Ties are broken by cost, pool and name of the board.
     """
     ready = [job for job, given in offered.items() if given.outcomes and _ready(ledger.newest(job), given, now, pace)]
-    classes = {job: cost.get(job.method, 0) + INTERVALS_COST * job.intervals for job in ready}
+    classes = {job: cost.get(job.method, 0) + INTERVALS_COST * job.intervals + SLICE_COST * job.sliced for job in ready}
     waiting = ledger.waiting()
     claims = ((waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready)
     return _taking_turns(claims, ledger.running(), pace.seconds)

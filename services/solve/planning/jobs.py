@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
+from services.boards.slice_boards import is_sliced, method_of, part_of
 from services.boards.store.protocol import INSIGHT
 from services.runtime.lifecycle import Lifecycle
 
@@ -11,11 +12,26 @@ Parameters: TypeAlias = Mapping[str, float | str | bool]
 
 
 class Job(NamedTuple):
-    """One method, or insight, on one pool. intervals: Whether the job adds intervals to the board of the method."""
+    """One method, or insight, on one pool or slice. board: Name of the board. intervals: Whether the job adds intervals to the board."""
 
     pool: str
-    method: str
+    board: str
     intervals: bool = False
+
+    @property
+    def method(self) -> str:
+        """The method, or insight."""
+        return method_of(self.board)
+
+    @property
+    def content(self) -> "ContentKey":
+        """What the job works on."""
+        return ContentKey(self.pool, part_of(self.board))
+
+    @property
+    def sliced(self) -> bool:
+        """Whether the job works on a slice."""
+        return is_sliced(self.board)
 
     @property
     def of_board(self) -> "Job":
@@ -25,7 +41,14 @@ class Job(NamedTuple):
     @property
     def is_insight(self) -> bool:
         """Whether the job is insight, which keeps no history."""
-        return self.method == INSIGHT
+        return self.board == INSIGHT
+
+
+class ContentKey(NamedTuple):
+    """A pool, or one of its slices. part: `part_of` the names of the slice's boards; empty for the pool."""
+
+    pool: str
+    part: str = ""
 
 
 class JobStatus(StrEnum):

@@ -1,6 +1,7 @@
 """The methods that are solved for a pool: which ones apply to it, which ones were chosen, and the checks of a choice."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,8 @@ from services.solve.registry.rehearsal import rehearse
 from services.wire.pools import Kind, check_pool_name
 
 Chosen = Mapping[str, Mapping[str, Value]]
+MOST_SLICE_METHODS: Final = 8
+"""Largest number of methods of slices, of all tags together. Each is solved for up to `slice_values` slices."""
 
 
 class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,11 +29,13 @@ class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
         method: Name of the method.
         chosen: Parameters with which the pool is solved by it; None if the pool is not solved by it.
         why_not: Why the method does not apply to the pool; None if it applies.
+        slices: Tags whose slices are solved by it, too.
     """
 
     method: str
     chosen: dict[str, Value] | None
     why_not: str | None
+    slices: list[str] = []
 
 
 def given_by(kind: Kind, fold: FoldSettings) -> frozenset[Takes]:
@@ -46,18 +51,20 @@ def chosen_for(plan: SolvePlan | None, kind: Kind) -> Chosen:
 def choices(control: ControlState, pool: str) -> list[MethodChoice]:
     """Every method of the registry, in its order. Raises `InputError` for an unknown pool."""
     kind, fold = _pool(control, pool)
-    chosen, given = chosen_for(control.plans.get(pool), kind), given_by(kind, fold)
+    plan, given = control.plans.get(pool), given_by(kind, fold)
+    chosen, slices = chosen_for(plan, kind), {} if plan is None else plan.slices
     return [
         MethodChoice(
             method=name,
             chosen=dict(chosen[name]) if name in chosen else None,
             why_not=None if method.takes in given else registry.LACKING[method.takes],
+            slices=sorted(tag for tag, methods in slices.items() if name in methods),
         )
         for name, method in registry.METHODS.items()
     ]
 
 
-def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> SolvePlan:
+def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float, slices: Mapping[str, Sequence[str]] | None = None) -> SolvePlan:
     """Make the control record that chooses the methods of a pool.
 
     The record holds only the given parameters, converted to their types. All others follow the registry's defaults, also when a later
@@ -68,11 +75,13 @@ def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> Sol
         pool: Name of the pool.
         wanted: Method -> its given parameters.
         now: Seconds since 1970.
+        slices: Key of a tag -> methods, some of `wanted`, that solve the pool's slices by this tag. None keeps the present ones, without
+            methods that are not in `wanted`.
 
     Raises:
         InputError: The pool, a method or a parameter is unknown, a value is invalid, or no data of such a pool can be solved with the
-            parameters.
-        NotApplicable: The pool does not provide the input of a method.
+            parameters. The pool does not have a tag or a method of `slices`, or they are too many.
+        NotApplicable: The pool does not provide the input of a method, or slices do not.
     """
     kind, fold = _pool(control, pool)
     given, before = given_by(kind, fold), chosen_for(control.plans.get(pool), kind)
@@ -86,7 +95,36 @@ def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> Sol
         kept[name] = {parameter: values[parameter] for parameter in parameters}
         if kept[name] != before.get(name):
             rehearse(method, kind, kept[name])
-    return SolvePlan(pool=pool, methods=kept, time=now)
+    if slices is None:
+        present = control.plans.get(pool)
+        standing = {} if present is None else present.slices
+        slices = {tag: [name for name in methods if name in kept] for tag, methods in standing.items()}
+    else:
+        _check_slices(slices, kept, _tags(control, pool, fold))
+    return SolvePlan(pool=pool, methods=kept, time=now, slices={tag: tuple(methods) for tag, methods in slices.items() if methods})
+
+
+def _check_slices(slices: Mapping[str, Sequence[str]], chosen: Collection[str], tags: Collection[str]) -> None:
+    """Raise `InputError` or `NotApplicable` for methods that cannot solve slices."""
+    for tag, names in slices.items():
+        if tag not in tags:
+            rule = f"must be a tag of the pool's setting `slices` ({', '.join(sorted(tags)) or 'it has none'})"
+            raise InputError("slices", tag, rule)
+        for name in names:
+            if name not in chosen or list(names).count(name) > 1:
+                raise InputError(f"slices.{tag}", name, f"must be one of the methods that solve the pool ({', '.join(chosen)}), once")
+            if registry.find(name).takes is Takes.FEATURES:
+                raise registry.NotApplicable(f"slices.{tag}", name, "slices keep no features of games")
+    if (number := sum(map(len, slices.values()))) > MOST_SLICE_METHODS:
+        rule = f"must be at most {MOST_SLICE_METHODS} methods of all tags together, because each is solved for each slice of its tag"
+        raise InputError("slices", number, rule)
+
+
+def _tags(control: ControlState, pool: str, fold: FoldSettings) -> set[str]:
+    """Tags by which the pool has slices, or will have them in a generation that is requested or being built."""
+    newest, waiting = control.newest(pool), control.wish(pool)
+    folds = [fold, *([] if newest is None else [newest.fold]), *([] if waiting is None else [waiting[1].fold])]
+    return {tag for each in folds for tag in each.slices}
 
 
 def _pool(control: ControlState, pool: str) -> tuple[Kind, FoldSettings]:

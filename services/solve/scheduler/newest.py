@@ -57,7 +57,7 @@ class NewestResults(Mapping[Job, JobResult]):
 
     def load(self) -> None:
         """Read the results of earlier runs that were computed from this log."""
-        for job, results in groupby(self.files.kept(self.log_identity), lambda kept: Job(kept[1].pool, kept[1].result.method)):
+        for job, results in groupby(self.files.kept(self.log_identity), lambda kept: Job(kept[1].pool, kept[1].name)):
             for count, (name, board) in enumerate(results, 1):  # noqa: B007 - the last one is the newest
                 self._sequence = max(self._sequence, board.sequence)  # higher than the engine's number if the control log is new
             self._hold(job, best_rows(board), name).history = 0 if job.is_insight else count

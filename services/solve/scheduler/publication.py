@@ -5,6 +5,9 @@ Tasks publish their results themselves. The engine publishes what a task could n
 """
 
 import logging
+from collections import Counter
+from collections.abc import Mapping
+from itertools import accumulate
 from typing import Final
 
 from services.boards.store.backoff import Backoff
@@ -21,6 +24,8 @@ _LOOK_SECONDS: Final = 2.0
 """Seconds between two looks for results that the store lost."""
 POOLS_A_LOOK: Final = 200
 """Pools that one look asks the store for. A look at all of very many pools would take longer than solving them."""
+_BOARDS_A_LOOK: Final = 2000
+"""Boards that one look asks the store for, if it asks for more than one pool: a pool with slices can have very many."""
 _AWAITS_STORE: Final = "solved boards cannot be published, trying again: %s"
 
 
@@ -66,8 +71,8 @@ class Reconciler:
         """Mark for publication the boards that the store lost, in part or completely. Each call asks for the next few pools."""
         if not self._backoff.over:
             return
-        following = sorted({job.pool for job in self._results if job.pool > self._looked_to})
-        pools = following[: self._pools_a_look]
+        following = Counter(job.pool for job in self._results if job.pool > self._looked_to)
+        pools = self._next_pools(following)
         try:
             with self._backoff.asking():
                 held = self._boards.complete(pools)
@@ -75,8 +80,14 @@ class Reconciler:
             return
         self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, begin again with the first
         for job, result in self._results.items():
-            if job.pool in held and self._lacks(held[job.pool].get(job.method), result):
+            if job.pool in held and self._lacks(held[job.pool].get(job.board), result):
                 result.awaits_store = True
+
+    def _next_pools(self, boards: Mapping[str, int]) -> list[str]:
+        """The first pools, as many as one look may ask for. boards: Pool -> number of its boards."""
+        pools = sorted(boards)[: self._pools_a_look]
+        before = list(accumulate(boards[pool] for pool in pools))
+        return [pool for pool, number in zip(pools, before, strict=True) if number <= _BOARDS_A_LOOK] or pools[:1]
 
     def sequence_of(self, job: Job) -> int:
         """Sequence of the board of a job in the store, or of its removal; 0 without one, and if the store does not answer now."""
@@ -84,7 +95,7 @@ class Reconciler:
             return 0
         try:
             with self._backoff.asking():
-                return self._boards.sequence(job.pool, job.method)
+                return self._boards.sequence(job.pool, job.board)
         except StoreError:
             return 0
 
@@ -94,10 +105,10 @@ class Reconciler:
             return False
         try:
             with self._backoff.asking():
-                self._boards.remove(job.pool, job.method, self._results.next_sequence())
+                self._boards.remove(job.pool, job.board, self._results.next_sequence())
         except StoreError as error:
             self._troubles.warn(
-                log, "a removed method's board cannot be deleted from the store, trying again: %s", error, pool=job.pool, method=job.method
+                log, "a removed method's board cannot be deleted from the store, trying again: %s", error, pool=job.pool, method=job.board
             )
             return False
         return True
@@ -106,7 +117,7 @@ class Reconciler:
         """Publish one result from its file. Returns False, and drops the result, if the file is gone."""
         board = self._results.complete(job)
         if board is None:
-            log.warning("the file of a result is gone; it is solved again", extra={"pool": job.pool, "method": job.method})
+            log.warning("the file of a result is gone; it is solved again", extra={"pool": job.pool, "method": job.board})
             self._results.forget(job)
             return False
         history = publish_result(self._results.files, self._boards, board)

@@ -22,10 +22,10 @@ from services.control.records import ControlState
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals import plan as intervals
+from services.solve.planning.contents import contents_of, offered_methods
 from services.solve.planning.due import SolvePace, due
-from services.solve.planning.jobs import Job, JobEvent, JobStatus, Parameters
+from services.solve.planning.jobs import ContentKey, Job, JobEvent, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
-from services.solve.registry.choice import chosen_for
 from services.solve.results import ResultFiles
 from services.solve.scheduler import health
 from services.solve.scheduler.flights import Ended, Flight, Flights, TaskLimits
@@ -34,7 +34,6 @@ from services.solve.scheduler.newest import NewestResults
 from services.solve.scheduler.publication import Reconciler
 from services.solve.worker.task_pool import TaskPool
 from services.solve.worker.tasks import Delivery, Destination
-from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.solve")
 
@@ -53,13 +52,15 @@ class _Plan:
 
     Attributes:
         entries: Pool -> its newest checkpoint.
+        contents: Pool or slice -> its newest checkpoint.
         offered: Every job of these pools -> what a try of it works on.
         queue: Due jobs, first to start first.
-        changed: Pools for which a solve ended since the plan was made.
+        changed: Pools of which a board was solved since the plan was made. Boards of slices do not count, because no job reads them.
         seasons: Pool -> first generation of its present season.
     """
 
     entries: Mapping[str, PoolEntry] = field(default_factory=dict)
+    contents: Mapping[ContentKey, PoolEntry] = field(default_factory=dict)
     offered: Mapping[Job, Given] = field(default_factory=dict)
     queue: deque[Job] = field(default_factory=deque)
     changed: set[str] = field(default_factory=set)
@@ -106,15 +107,17 @@ class SolveScheduler:
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
         self._take_in_ended(now, entries)
         self._erase(entries, control)
-        offered = _offered(entries.values(), control)
+        contents = contents_of(entries.values(), control)
+        offered = offered_methods(contents, control)
         offered |= insight.offered(entries.values(), control, self._results.boards(), self._results.log_identity)
-        offered |= intervals.offered(entries, self._results.boards(), self._interval_seconds)
+        offered |= intervals.offered(contents, self._results.boards(), self._interval_seconds)
         jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
         self._ledger.forget_intervals(offered)
         self._retire(entries, offered)
         self._clear(entries)
-        self._plan = _Plan(entries, offered, deque(jobs), seasons={pool: _first(entry, control) for pool, entry in entries.items()})
+        seasons = {pool: _first(entry, control) for pool, entry in entries.items()}
+        self._plan = _Plan(entries, contents, offered, deque(jobs), seasons=seasons)
         self._start_next(now)
         self._reconciler.find_lost_regularly(now)
         self._publish()
@@ -175,7 +178,7 @@ class SolveScheduler:
         """Take in the tries that ended, and start the next jobs."""
         for ended in self._flights.ended(now):
             pool, entry = ended.flight.job.pool, entries.get(ended.flight.job.pool)
-            if not ended.flight.job.intervals:
+            if _changes_board(ended.flight.job):
                 self._plan.changed.add(pool)
             self._ledger.finish(ended.flight.job, ended.event)
             if entry is None or ended.flight.entry.generation < entry.generation:
@@ -199,7 +202,7 @@ class SolveScheduler:
             if not self._flights.fits(self._need(job)):
                 return
             plan.queue.popleft()
-            given, entry, newest = plan.offered[job], plan.entries[job.pool], self._results.get(job.of_board)
+            given, entry, newest = plan.offered[job], plan.contents[job.content], self._results.get(job.of_board)
             self._ledger.start(job, given, now)
             of_season = newest is not None and newest.board.generation >= plan.seasons.get(job.pool, 1)
             previous = newest.file if newest is not None and of_season else None  # ranks of another season are not compared
@@ -218,13 +221,18 @@ class SolveScheduler:
             return replaced or any(other.intervals for other in self._flights.jobs)
         if not self._plan.offered[job].reads_boards:
             return False
-        solving = any(other.pool == job.pool and not other.intervals for other in self._flights.jobs)
+        solving = any(other.pool == job.pool and _changes_board(other) for other in self._flights.jobs)
         waited = now - self._ledger.waiting().get(job, now)
         return job.pool in self._plan.changed or (solving and waited < _PATIENCE_SECONDS)
 
     def _need(self, job: Job) -> int:
-        """Bytes that a solve is expected to take: 1.5 times the peak of the last solve, at most the limit; the limit before the first."""
+        """Bytes that a solve is expected to take: 1.5 times the peak of the last solve, at most the limit; the limit before the first.
+
+        The first solve of a slice is expected to take no more than that of its pool.
+        """
         newest, most = self._results.get(job.of_board), self._flights.limits.solve_memory_bytes
+        if newest is None:
+            newest = self._results.get(Job(job.pool, job.method))
         return most if newest is None or not newest.board.memory else min(most, newest.board.memory * 3 // 2)
 
     def _publish(self) -> None:
@@ -248,7 +256,7 @@ class SolveScheduler:
     def _failed(self, ended: Ended) -> None:
         flight, job, refused = ended.flight, ended.flight.job, ended.event is JobEvent.REFUSED
         status = JobStatus.NOT_APPLICABLE.value if refused else JobStatus.FAILED.value
-        fields = {"pool": job.pool, "method": job.method, "position": flight.entry.position}
+        fields = {"pool": job.pool, "method": job.board, "position": flight.entry.position}
         what = "intervals" if job.intervals else "solve"
         log.log(logging.INFO if refused else logging.WARNING, "%s %s: %s", what, status.replace("_", " "), ended.why, extra=fields)
         if job.intervals:
@@ -274,6 +282,7 @@ class SolveScheduler:
             result=SolveResult(method=method, input="none", agents=[], certificate=nothing, status=status, seconds=0.0),
             log=self._results.log_identity,
             version=VERSION,
+            slice=entry.slice,
         )
 
     def _outdated(self) -> dict[Job, SolvedBoard]:
@@ -301,10 +310,10 @@ class SolveScheduler:
         """Remove an earlier generation's ratings if the new generation has no outcomes yet, as at the start of a season.
 
         No solve runs before the first outcome, so the old boards would stay, perhaps with banned agents on them. The status is `pending`,
-        as readers see it from the switch on.
+        as readers see it from the switch on. Boards of slices are retired instead, because the new generation has no slices yet.
         """
         for job, result in self._results.items():
-            entry = entries.get(job.pool)
+            entry = None if job.sliced else entries.get(job.pool)
             if entry is not None and not entry.outcomes and result.board.generation < entry.generation:
                 self._results.replaced(job, self._without_result(entry, job.method, result.board.parameters, PENDING))
                 self._results.failed(job, f"generation {entry.generation} has no outcomes yet")
@@ -358,10 +367,6 @@ def _first(entry: PoolEntry, control: ControlState) -> int:
     return 1 if made is None or made.opening is None else made.opening.first
 
 
-def _offered(entries: Iterable[PoolEntry], control: ControlState) -> dict[Job, Given]:
-    """The jobs of the methods that are chosen for checkpointed pools, and what they would work on."""
-    return {
-        Job(entry.pool, method): Given(data_of(entry.generation, entry.digest), entry.outcomes, parameters)
-        for entry in entries
-        for method, parameters in chosen_for(control.plans.get(entry.pool), Kind(entry.kind)).items()
-    }
+def _changes_board(job: Job) -> bool:
+    """Whether a job solves a board of a complete pool, which insight reads."""
+    return not job.intervals and not job.sliced

@@ -9,6 +9,7 @@ from ratings_core.errors import InputError, SolverError
 from ratings_core.methods import registry
 from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveResult
 from services.boards.season_files import SeasonEnd, SeasonFiles
+from services.boards.slice_boards import board_name
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.planning.jobs import Job, JobStatus
 from services.solve.results import ResultFiles
@@ -27,7 +28,7 @@ def write_final_board(url: str, end: bytes, method: str, parameters: Parameters,
 
     Args:
         url: Address of the checkpoints.
-        end: `SeasonEnd` of the season, as JSON.
+        end: `SeasonEnd` of the season, as JSON, with the entry of the pool or slice to solve.
         method: Name of the method.
         parameters: Parameters of the solve.
         memory: Memory limit in bytes.
@@ -67,13 +68,14 @@ def without_result(end: SeasonEnd, method: str, parameters: Parameters, status: 
         error=why,
         log=end.log,
         version=VERSION,
+        slice=entry.slice,
     )
 
 
 def _known(results: ResultFiles, end: SeasonEnd, method: str, parameters: Parameters) -> SolvedBoard | None:
     """The kept result of the same outcomes, parameters and version; None if no kept result has these."""
     wanted = end.entry.digest, dict(parameters), VERSION, end.log
-    for board in results.newest(Job(end.entry.pool, method)):
+    for board in results.newest(Job(end.entry.pool, board_name(method, end.entry.slice))):
         if (board.data, board.parameters, board.version, board.log) == wanted:
             return msgspec.structs.replace(board, generation=end.entry.generation, position=end.entry.position, start=None)
     return None

@@ -1,4 +1,4 @@
-"""The task of a solve in its own process: read a pool's checkpointed arrays, solve, write the result file, and publish the result."""
+"""The task of a solve in its own process: read the checkpointed arrays, solve, write the result file, and publish the result."""
 
 import time
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class Destination(msgspec.Struct, frozen=True):
     Attributes:
         store: URL of the store.
         log: Identity of the log.
-        most: Number of results that are kept of each method on each pool.
+        most: Number of results that are kept of each board.
         interval_seconds: Time limit for all replicates of one board.
         sequence: Number of the solve (`SolvedBoard.sequence`).
     """
@@ -103,6 +103,7 @@ def board_of(
         start=solved.start,
         memory=solved.memory,
         sequence=to.sequence,
+        slice=pool.slice,
     )
 
 
@@ -123,7 +124,7 @@ def deliver(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before
     if delivery.superseded:
         files.discard(name)
     else:
-        files.prune(Job(board.pool, board.result.method), name)
+        files.prune(Job(board.pool, board.name), name)
     return delivery
 
 
@@ -148,7 +149,7 @@ def solve_pool(
 
     Args:
         url: Address of the checkpoints.
-        entry: `PoolEntry` of the pool, as JSON.
+        entry: `PoolEntry` of the pool or of a slice, as JSON.
         method: Name of the method, or `insight`.
         parameters: Parameters of the solve.
         memory: Memory limit in bytes.

@@ -75,3 +75,21 @@ def test_a_log_that_hangs_holds_no_board_up(api: Running, monkeypatch: pytest.Mo
         go_on.set()
         for thread in asking:
             thread.join()
+
+
+def test_methods_of_slices_are_chosen_and_stay_without_the_field(api: Running) -> None:
+    fold = {"online": {"elo": {}}, "slices": {"language": ["elo"]}}
+    assert api.client.put("/v1/pools/arena", json={"kind": "games", "fold": fold}).status_code == 201
+    url, methods = "/v1/pools/arena/methods", {"borda": {}, "copeland": {}}
+
+    def sliced(body: dict) -> dict:
+        answer = api.client.put(url, json=body)
+        assert answer.status_code == 200, answer.text
+        return {row["method"]: row["slices"] for row in answer.json()["methods"] if row["slices"]}
+
+    assert sliced({"methods": methods, "slices": {"language": ["borda"]}}) == {"borda": ["language"]}
+    assert sliced({"methods": methods}) == {"borda": ["language"]}
+    assert sliced({"methods": methods, "slices": {}}) == {}
+    for slices, words in (({"map": ["borda"]}, "must be a tag"), ({"language": ["elo"]}, "must be one of the methods")):
+        refused = api.client.put(url, json={"methods": methods, "slices": slices})
+        assert (refused.status_code, words in refused.json()["detail"]) == (422, True), refused.text

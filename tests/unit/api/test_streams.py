@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from services.api import app, feeds, streams
@@ -14,6 +15,7 @@ from services.api.replies import Boards, PoolView
 from services.api.stream_events import Reader, State, Wanted, state_of
 from services.boards.reading import Board, Methods
 from services.boards.result import AgentRow
+from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
@@ -48,6 +50,54 @@ def brief(events: list[Event]) -> list[tuple[str, object]]:
         "agents": lambda data: [(change["agent"], change["method"]) for change in data["changes"]],
     }
     return [(event.name, subjects[event.name](event.data)) for event in events]
+
+
+ENGLISH = SliceName("language", "English")
+
+
+def publish_sliced(here: Running, position: int, rating: float) -> None:
+    """Publish the pool with a slice of two agents. rating: that of rock in the slice."""
+    dimension = SliceDimension(methods=["elo"], values=[SliceValue(value="English", outcomes=4, agents=2)], most=64)
+    boards = {"elo": LiveBoard(NAMES, [1500.0, 1.0]), ACTIVITY: LiveBoard(NAMES, [9.0, 8.0])}
+    boards |= {ENGLISH.board("elo"): LiveBoard(NAMES, [rating, 3.0]), ENGLISH.board(ACTIVITY): LiveBoard(NAMES, [4.0, 4.0])}
+    head = head_of(position=position, published_at=NOW, online=["elo"], slices={"language": dimension})
+    assert here.store.live.publish(head, 1, boards)
+
+
+def solve_slice(here: Running, rating: float, sequence: int) -> None:
+    board = solved_of(method="copeland", position=sequence, ratings=[("rock", rating), ("paper", 0.25)])
+    assert here.store.solved.publish(msgspec.structs.replace(board, slice=str(ENGLISH), sequence=sequence))
+
+
+class TestSlices:
+    def test_a_stream_of_a_slice_has_its_boards_and_ratings(self, api: Running) -> None:
+        publish_sliced(api, 1, 2000.0)
+        solve_slice(api, 0.75, 1)
+        with stream(api.url, slice=str(ENGLISH), agents="rock") as opened, stream(api.url) as complete:
+            events = opened.until_pool()
+            assert brief(events) == [
+                ("board", "elo"), ("board", ACTIVITY), ("board", "copeland"),
+                ("agents", [("rock", "copeland"), ("rock", "elo"), ("rock", ACTIVITY)]), ("pool", 1),
+            ]  # fmt: skip
+            assert {event.data["slice"] for event in events if event.name in ("board", "pool")} == {str(ENGLISH)}
+            assert [change["after"]["rating"] for change in events[3].data["changes"]] == [0.75, 2000.0, 4.0]
+            assert brief(complete.until_pool()) == [("board", "elo"), ("board", ACTIVITY), ("pool", 1)]
+            solve_slice(api, 0.875, 2)
+            assert brief(opened.until_pool()) == [("board", "copeland"), ("agents", [("rock", "copeland")]), ("pool", 1)]
+            publish_sliced(api, 2, 2100.0)
+            assert brief(opened.until_pool()) == [("board", "elo"), ("agents", [("rock", "elo")]), ("pool", 2)]
+            assert brief(complete.until_pool()) == [("pool", 2)]
+
+    def test_a_slice_that_does_not_exist_is_refused_and_one_that_ends_ends_its_streams(self, api: Running) -> None:
+        publish_sliced(api, 1, 2000.0)
+        path = "/v1/pools/blitz/stream"
+        for name, status, words in (("language:Latin", 404, "no slice language:Latin"), ("language", 422, "a colon and a value")):
+            refused = api.client.get(path, params={"slice": name})
+            assert (refused.status_code, words in refused.json()["detail"]) == (status, True)
+        with stream(api.url, slice=str(ENGLISH)) as opened:
+            opened.until_pool()
+            publish(api, 2, 1500.0, generation=2)
+            assert [event.data["reason"] for event in opened.rest()] == ["deleted"]
 
 
 class TestStates:

@@ -1,6 +1,7 @@
 """`equirank methods`: what is listed, chosen and refused."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from ratings_core.errors import InputError
 from services.backends import LOG_FILE
 from services.cli import main as cli
 from services.control.log import ControlLog
-from services.control.records import PoolCreated
+from services.control.records import FoldSettings, PoolCreated
 from services.log.sqlite.log import open_sqlite_log
 from services.solve.registry.methods import defaults
 from services.wire.pools import Kind
@@ -78,3 +79,26 @@ def test_what_cannot_be_is_refused_and_changes_nothing(data: Path, arguments: li
     with pytest.raises(InputError, match=words):
         run(data, *arguments)
     assert chosen(data) == defaults(Kind.GAMES)
+
+
+def test_methods_of_slices_are_chosen_and_ended(tmp_path: Path) -> None:
+    fold = FoldSettings(online={"elo": {}}, slices={"language": ("elo",), "map": ("elo",)})
+    with closing(open_sqlite_log(tmp_path / LOG_FILE, 8)) as log, closing(ControlLog(log.control)) as control:
+        control.create_pool(PoolCreated(pool="blitz", kind=Kind.GAMES, time=0.0, fold=fold))
+    shown = run(tmp_path, "--slices", "language=copeland,bradley_terry", "--slices", "map=copeland").stdout
+    assert "language, map" in shown
+
+    def sliced(*arguments: str) -> dict[str, list[str]]:
+        rows = json.loads(run(tmp_path, *arguments, "--format", "json").stdout)
+        return {row["method"]: row["slices"] for row in rows if row["slices"]}
+
+    assert sliced() == {"bradley_terry": ["language"], "copeland": ["language", "map"]}
+    assert sliced("--slices", "map=") == {"bradley_terry": ["language"], "copeland": ["language"]}
+    assert sliced("--drop", "copeland") == {"bradley_terry": ["language"]}
+    for text, rule in (
+        ("language", "TAG=METHOD"),
+        ("=copeland", "TAG=METHOD"),
+        ("nation=bradley_terry", "must be a tag of the pool's setting"),
+    ):
+        with pytest.raises(InputError, match=rule):
+            run(tmp_path, "--slices", text)

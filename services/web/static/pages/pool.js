@@ -40,6 +40,8 @@ export default class PoolPage extends Live {
     const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1], folding: [poolUrl(pool), 5], insight: [poolUrl(pool, "/insight"), 5] };
     if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     if (!chosen.embed || chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
+    const part = chosen.at || chosen.season ? undefined : this.part();
+    if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
     return feeds;
   }
 
@@ -49,11 +51,16 @@ export default class PoolPage extends Live {
     const { error } = this.polls.boards ?? {};
     if (!list) return error ? missing(pool, error) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
     const { head, label, kind } = list.pool;
-    const boards = list.boards.filter((/** @type {any} */ board) => board.method !== "outcomes" || list.boards.length === 1);
     const part = chosen.at || chosen.season ? undefined : this.part();
-    const main = leading(part ? list.boards.filter((/** @type {any} */ board) => part.methods.includes(board.method)) : list.boards);
-    const asked = list.boards.find((/** @type {any} */ board) => board.method === chosen.method && (!part || part.methods.includes(board.method)));
-    const board = asked ?? main;
+    const of = (/** @type {any[]} */ all) => ({
+      boards: all.filter((one) => one.method !== "outcomes" || all.length === 1),
+      main: leading(all),
+      board: all.find((one) => one.method === chosen.method) ?? leading(all),
+    });
+    const complete = of(list.boards);
+    const sliced = part && this.value("sliced");
+    const shown = part ? of(sliced?.boards ?? list.boards.filter((/** @type {any} */ one) => part.methods.includes(one.method))) : complete;
+    const { board } = shown;
     const folding = this.value("folding")?.folding;
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
@@ -63,7 +70,7 @@ export default class PoolPage extends Live {
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
-        ${view === "board" ? this.leaderboard({ board, main, boards: part ? boards.filter((/** @type {any} */ one) => part.methods.includes(one.method)) : boards, head, part }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, board, main, boards, insight: this.value("insight"), query: chosen }} />`}`}`;
+        ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...complete, insight: this.value("insight"), query: chosen }} />`}`}`;
   }
 
   /** @param {string} view @param {string} kind */
