@@ -325,7 +325,10 @@ def played(index: AgentIndex | NoIndex, name: str) -> Played:
 
 
 def last_played(index: AgentIndex, names: Sequence[str]) -> dict[str, float]:
-    """Times of the newest outcomes of agents by their names, as `OutcomeHistoryReader.last_times`. Empty if the history cannot be read now."""
+    """Times of the newest outcomes of agents, by their names, as `OutcomeHistoryReader.last_times`.
+
+    Empty if the pool keeps no history, or it cannot be read now.
+    """
     history = index.history
     if history is None:
         return {}

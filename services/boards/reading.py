@@ -63,8 +63,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents
             match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
-        games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a checkpoint. Absent
-            where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a
+            checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
         slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.

@@ -18,7 +18,7 @@ export default class AgentPage extends Live {
     const at = `/agents/${encodeURIComponent(agent)}`;
     const method = chosen.method ?? "";
     /** @type {Record<string, [string, number]>} */
-    const feeds = { profile: [poolUrl(pool, at), 2] };
+    const feeds = { profile: [poolUrl(pool, at), 2], pool: [poolUrl(pool), 30] };
     if (this.value("profile")?.no_record === null) feeds.history = [poolUrl(pool, `${at}/history`, { method, points: 400 }), 10];
     if (this.value("profile")?.games) {
       feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), 10];
@@ -49,7 +49,7 @@ export default class AgentPage extends Live {
   /** Who the agent is, in a card that can be shared: its link shows the same. @param {any} profile */
   card(profile) {
     const { details, games, scores, streak } = profile;
-    const [first] = preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null));
+    const [first] = preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null), this.value("pool")?.leading_method);
     const best = profile.methods[first];
     const tags = Object.entries(details?.tags ?? {});
     return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${details?.display_name ?? profile.agent}</bdi></h1>

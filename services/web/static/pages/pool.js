@@ -48,10 +48,10 @@ export default class PoolPage extends Live {
     const list = this.value("boards");
     const { error } = this.polls.boards ?? {};
     if (!list) return error ? missing(pool, error) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
-    const { head, label, kind } = list.pool;
+    const { head, label, kind, leading_method: chosenMethod } = list.pool;
     const boards = list.boards.filter((/** @type {any} */ board) => board.method !== "outcomes" || list.boards.length === 1);
     const part = chosen.at || chosen.season ? undefined : this.part();
-    const main = leading(part ? list.boards.filter((/** @type {any} */ board) => part.methods.includes(board.method)) : list.boards);
+    const main = leading(part ? list.boards.filter((/** @type {any} */ board) => part.methods.includes(board.method)) : list.boards, chosenMethod);
     const asked = list.boards.find((/** @type {any} */ board) => board.method === chosen.method && (!part || part.methods.includes(board.method)));
     const board = asked ?? main;
     const folding = this.value("folding")?.folding;
