@@ -29,6 +29,25 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         assert page.complaints() == []
 
 
+def test_an_agent_has_a_card_that_is_saved_as_a_picture(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup/agents/rock", width=390) as page:
+        page.wait("Rating over time")
+        page.click(".share summary")
+        page.until("document.querySelector('.sharecard .curve')")
+        assert page.evaluate("document.querySelector('.sharecard').getAttribute('aria-label')").startswith(
+            "rock: No. 3 of 5 by Elo, rating "
+        )
+        page.evaluate(
+            "URL.createObjectURL = (blob) => {"
+            " createImageBitmap(blob).then((one) => (window.saved = [one.width, one.height])); return '#'; }"
+        )
+        page.evaluate("HTMLAnchorElement.prototype.click = function () { window.file = this.download; }")
+        page.click(".share button", "Download card (PNG)")
+        assert page.until("window.saved") == [1200, 630]
+        assert page.evaluate("window.file") == "cup-rock-card.png"
+        assert page.complaints() == []
+
+
 def test_a_rating_is_explained_on_request(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup/agents/rock") as page:
         page.click("button", "Explain")

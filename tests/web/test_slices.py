@@ -39,7 +39,7 @@ def sliced(api: Running) -> Running:
 
 def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Browser) -> None:
     with browser.page(sliced.url, "/pools/cup?method=sco") as page:
-        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && document.querySelector('.pick select')")
         page.evaluate(
             "(() => { const pick = document.querySelector('.pick select'); pick.value = 'language:English';"
             " pick.dispatchEvent(new Event('change', { bubbles: true })); })()"

@@ -1,5 +1,6 @@
 // The page of an agent: how it got its rating, against whom, and what would happen next.
 import { Live, ask, poolUrl } from "../api.js";
+import { ShareCard } from "../card.js";
 import { Sized, scale, ticks } from "../chart.js";
 import { ago, count, date, percent, shower, signed, whole } from "../format.js";
 import { preferred, title } from "../methods.js";
@@ -49,7 +50,7 @@ export default class AgentPage extends Live {
   /** Who the agent is, in a card that can be shared: its link shows the same. @param {any} profile */
   card(profile) {
     const { details, games, scores, streak } = profile;
-    const [first] = preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null), this.value("pool")?.leading_method);
+    const first = this.leading(profile);
     const best = profile.methods[first];
     const tags = Object.entries(details?.tags ?? {});
     return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${details?.display_name ?? profile.agent}</bdi></h1>
@@ -59,7 +60,13 @@ export default class AgentPage extends Live {
       <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
       <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
-      <p class="tools"><a href=${agentPath(profile.pool, profile.agent)}>Permanent link</a> <a href=${`${poolPath(profile.pool)}?agent=${encodeURIComponent(profile.agent)}`}>Around this agent</a></p></section>`;
+      <p class="tools"><a href=${agentPath(profile.pool, profile.agent)}>Permanent link</a> <a href=${`${poolPath(profile.pool)}?agent=${encodeURIComponent(profile.agent)}`}>Around this agent</a></p>
+      <${ShareCard} profile=${profile} method=${first} history=${this.value("history")} /></section>`;
+  }
+
+  /** The method that leads the pages of the pool, if it rates the agent; else the first one that does. @param {any} profile @returns {string} */
+  leading(profile) {
+    return preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null), this.value("pool")?.leading_method)[0];
   }
 
   /** @param {any} profile */

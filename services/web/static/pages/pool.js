@@ -37,10 +37,27 @@ export default class PoolPage extends Live {
   feeds() {
     const { pool, query: chosen } = this.props;
     /** @type {Record<string, [string, number]>} */
-    const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1], folding: [poolUrl(pool), 5], insight: [poolUrl(pool, "/insight"), 5] };
-    if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
+    const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1] };
     if (!chosen.embed || chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
+    if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards };
+    if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
+    feeds.folding = [poolUrl(pool), 5];
+    feeds.insight = [poolUrl(pool, "/insight"), 5];
     return feeds;
+  }
+
+  /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests nothing else. */
+  awaitsRows() {
+    const { view, season, at } = this.props.query;
+    const list = this.value("boards");
+    if (this.answered || view in VIEWS || season || at || this.polls.boards?.error) return false;
+    return !list || list.boards.some((/** @type {any} */ board) => board.rows.length);
+  }
+
+  answer() {
+    if (this.answered) return;
+    this.answered = true;
+    this.forceUpdate();
   }
 
   render() {
@@ -105,7 +122,7 @@ export default class PoolPage extends Live {
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
       ${part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : thin(this.value("insight"), board.method)}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`${part ? null : html`<${Filters} query=${chosen} />`}<${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} />`}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`${part ? null : html`<${Filters} query=${chosen} />`}<${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${part?.name} />`;
   }
 }
@@ -181,7 +198,10 @@ class Table extends Component {
     super(props);
     /** @type {any} */
     this.state = { board: null };
-    this.heard = (/** @type {any} */ board) => this.setState({ board });
+    this.heard = (/** @type {any} */ board) => {
+      this.setState({ board });
+      this.props.onAnswer();
+    };
   }
 
   render() {
