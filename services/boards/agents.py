@@ -171,6 +171,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
         last_played: Time of its newest outcome; None if its history is not kept.
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
+        slices: Slice, such as `language:English` -> method -> the agent's rating in it. Only slices in which it has a rating.
     """
 
     pool: str
@@ -187,6 +188,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
     last_played: float | None
     streak: Streak | None
     details: AgentDetails | None = None
+    slices: dict[str, dict[str, MethodRating]] = {}
 
 
 class KnownAgents(NamedTuple):
@@ -375,6 +377,10 @@ def profile(
         last_played=times.last_played,
         streak=times.streak,
         details=None if known is None else known.details.get(name),
+        slices={
+            part: {method: _method_rating(board) for method, board in ratings.items()}
+            for part, ratings in reading.agent_slices(store, head, name, now=now, provisional=provisional).items()
+        },
     )
 
 

@@ -304,6 +304,26 @@ def agent(
     return found or None
 
 
+def agent_slices(
+    store: RedisStore, head: PoolHead, name: str, *, now: float, provisional: Provisional = PROVISIONAL
+) -> dict[str, dict[str, Board]]:
+    """Slice -> method -> the slice's board with the agent's row only, for the slices in which the agent has a row.
+
+    Arguments and errors as of `agent`. Takes one round trip; none in a pool without slices.
+    """
+    boards = {
+        part.board(method): (str(part), method)
+        for dimension, of in head.slices.items()
+        for part in (SliceName(dimension, value.value) for value in of.values)
+        for method in of.methods
+    }
+    found: dict[str, dict[str, Board]] = {}
+    for page in store.live.pages_around(head, list(boards), name, 1) if boards else ():
+        part, method = boards[page.method]
+        found.setdefault(part, {})[method] = _of_live(page, now, provisional)
+    return found
+
+
 def rows_of_agents(
     store: RedisStore, head: PoolHead, methods: Methods, agents: Sequence[str], *, provisional: Provisional = PROVISIONAL
 ) -> dict[str, dict[str, AgentRow]]:

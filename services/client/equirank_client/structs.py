@@ -221,6 +221,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         last_played: Time of its newest outcome; None if its history is not kept.
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
+        slices: Slice, such as `language:English` -> method -> the agent's rating in it. Only slices in which it has a rating.
     """
 
     pool: str
@@ -237,6 +238,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     last_played: float | None
     streak: Streak | None
     details: AgentDetails | None = None
+    slices: dict[str, dict[str, MethodRating]] = {}
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

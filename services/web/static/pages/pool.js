@@ -4,6 +4,7 @@ import { Board, StaticBoard } from "../board.js";
 import { ago, count, percent, some, whole } from "../format.js";
 import { leading, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
+import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
 import { State } from "../state.js";
@@ -173,24 +174,6 @@ class Around extends Live {
   }
 }
 
-/** A board that does not change any more: a season's final one, or the one at a time. @extends Live */
-class Past extends Live {
-  feeds() {
-    const { pool, method, season, at } = this.props;
-    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: 200 }) : poolUrl(pool, `/boards/${method}`, { at, count: 200 });
-    return { board: /** @type {[string, number]} */ ([address, 60]) };
-  }
-
-  render() {
-    const { pool, season, at, method } = this.props;
-    const board = this.value("board");
-    const error = this.failure();
-    const when = season ? html`season <b>${season}</b>` : html`<b>${at}</b>`;
-    return html`<p class="notice">${title(method)} ${season ? "at the end of" : "at"} ${when}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
-      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
-  }
-}
-
 /** The leaderboard with what has to be known to read it. @extends Component */
 class Table extends Component {
   /** @param {any} props */
@@ -249,13 +232,9 @@ function Footer({ pool, board, head, chosen, slice }) {
   const address = poolUrl(pool, `${season}/boards/${board.method}`);
   const file = (/** @type {Record<string, any>} */ query) => address + search({ ...query, at: chosen.at, slice });
   const here = withQuery({ embed: "" });
-  const when = (/** @type {any} */ event) => {
-    event.preventDefault();
-    go(withQuery({ at: String(new FormData(event.target).get("at") ?? ""), season: "", slice: "" }));
-  };
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
-    ${chosen.embed ? null : html`<form class="at" onSubmit=${when}><label>The board at (UTC) <input type="datetime-local" name="at" value=${chosen.at ?? ""} /></label> <button type="submit">Show</button></form>
+    ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} />
     <${Details} head=${head} board=${board} />`}</footer>`;
 }
 
