@@ -46,7 +46,15 @@ def test_an_agent_has_its_rating_in_each_slice(sliced: Running, browser: Browser
     assert sliced.client.get("/v1/pools/cup/agents/bob").json()["slices"] == {}
     with browser.page(sliced.url, "/pools/cup/agents/dee") as page:
         page.wait("By slice")
-        assert page.evaluate("document.querySelector('.slices tbody tr').innerText").split() == "language English Elo 1? of 2 1611".split()
+        assert page.evaluate("document.querySelector('.slices tbody tr').innerText").split() == [
+            "language",
+            "English",
+            "Elo",
+            "1?",
+            "of",
+            "2",
+            "1611",
+        ]
         page.click(".slices a")
         page.until("location.search.includes('slice=language%3AEnglish')")
         page.wait("Only 7 games with language English.")
