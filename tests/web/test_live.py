@@ -86,6 +86,9 @@ def test_a_large_board_is_shown_after_two_requests_and_any_row_is_scrolled_to(ap
             "/v1/pools/large/boards?count=1",
             "/v1/pools/large/boards/elo?count=100",
         ], "nothing else is read before the first row"
+        files = [one["name"] for one in before if one["name"].startswith("/static/")]
+        document = api.client.get("/pools/large").text
+        assert [name for name in files if f'"{name}"' not in document] == [], "the document names all files, so none waits for another"
         assert len(before) < 20
         assert sum(one["bytes"] for one in before) < 150_000
         assert page.evaluate("document.querySelector('table.board').getAttribute('aria-rowcount')") == str(MANY + 1)
