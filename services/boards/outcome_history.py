@@ -149,14 +149,14 @@ class OutcomeHistoryReader:
         without an outcome in these is absent.
         """
         times: dict[int, float] = {}
-        left = set(agents)
+        left = np.array(sorted(agents), np.int32)
         for segment in islice(self.segments(), LAST_TIMES_SEGMENTS):
-            for agent in sorted(left):
-                begin, end = segment.places_of(agent)
-                if end > begin:
-                    times[agent] = float(segment.rows(end - 1, end)["time"][0])
-            left -= times.keys()
-            if not left:
+            ends = segment.ends_of(left)
+            here = ends > 0
+            for agent, end in zip(left[here].tolist(), ends[here].tolist(), strict=True):
+                times[agent] = float(segment.rows(end - 1, end)["time"][0])
+            left = left[~here]
+            if not len(left):
                 break
         return times
 
