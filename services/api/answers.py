@@ -188,8 +188,8 @@ class Answers:
         return await asyncio.shield(task)
 
     def agents_version(self, pool: str) -> Version:
-        """Return the version of what boards show of a pool's agents."""
-        return () if self._agents is None else self._agents.version(pool)
+        """Return the version of what boards show of a pool besides what is published: its agents, and which method leads."""
+        return () if self._agents is None else (*self._agents.version(pool), self._agents.leading_method(pool))
 
     def hidden(self, pool: str) -> frozenset[str]:
         """Return the agents of a pool that answers leave out."""

@@ -90,6 +90,7 @@ _ROUTES: Final = (
     options,  # first, because a path takes one such route
     *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
+    methods.choose_leading_method,
     *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves, why.explain_rating),
     slices.list_slices,
     *(seasons.list_seasons, seasons.start_season, seasons.withdraw_season, seasons.get_season_board),

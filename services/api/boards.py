@@ -115,7 +115,7 @@ def _summary(
     )
     columns = agents.columns(asked.pool, head)
     shown = {**known, **{board.name: columns.board(board) for board in read}}
-    return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
+    return Boards(pool=view(directory, asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
 
 async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: ignore[type-arg]

@@ -88,6 +88,10 @@ class Directory:
         """Return the details of a pool's agents, as they were last read."""
         return self.control.known().details.of(pool)
 
+    def leading_method(self, pool: str) -> str:
+        """Return the method that the pages of a pool show first, as it was last read; empty if they choose."""
+        return self.control.known().leading.get(pool, "")
+
     def write_details(self, pool: str, changes: Mapping[str, DetailsChange], now: float, most_agents: int) -> int:
         """Write changes of agents' details; see `ControlLog.write_details`."""
         return self.control.write_details(pool, changes, now, most_agents=most_agents)

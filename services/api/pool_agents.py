@@ -72,6 +72,10 @@ class PoolAgents:
         """Return the hidden agents of a pool, as they were last read."""
         return self._directory.details(pool).hidden()
 
+    def leading_method(self, pool: str) -> str:
+        """Return the method that the pages of a pool show first, as it was last read; empty if they choose."""
+        return self._directory.leading_method(pool)
+
     def columns(self, pool: str, head: PoolHead | None) -> AgentColumns:
         """Return what boards of a pool show of agents now."""
         if head is None:

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from ratings_core.errors import InputError
+from services.boards.agent_history import last_played
 from services.boards.agent_index import AgentIndex, NoIndex, outcomes_of
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board
@@ -138,10 +139,11 @@ def _detailed(row: AgentRow, details: AgentDetails) -> AgentRow:
 
 
 def _with_games(rows: Sequence[AgentRow], index: AgentIndex) -> list[AgentRow]:
-    played = index.played([row.agent for row in rows])
+    names = [row.agent for row in rows]
+    played, times = index.played(names), last_played(index, names)
     columns = (outcomes_of(weights).tolist() for weights in (played.games, played.wins, played.draws, played.losses))
     return [
-        msgspec.structs.replace(row, games=games, wins=wins, draws=draws, losses=losses) if known else row
+        msgspec.structs.replace(row, games=games, wins=wins, draws=draws, losses=losses, last_played=times.get(row.agent)) if known else row
         for row, known, games, wins, draws, losses in zip(rows, played.known.tolist(), *columns, strict=True)
     ]
 

@@ -67,8 +67,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents
             match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
-        games_position: Log offset up to which `games`, `wins`, `draws` and `losses` of the rows were counted: that of a checkpoint. Absent
-            where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a
+            checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
         slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
@@ -296,6 +296,26 @@ def agent(
         if (solved := store.solved.around(pool, board, name, 1)) is not None:
             found[method_of(board)] = of_solved(*solved, now, provisional)
     return found or None
+
+
+def agent_slices(
+    store: RedisStore, head: PoolHead, name: str, *, now: float, provisional: Provisional = PROVISIONAL
+) -> dict[str, dict[str, Board]]:
+    """Slice -> method -> the slice's board with the agent's row only, for the slices in which the agent has a row.
+
+    Arguments and errors as of `agent`. Takes one round trip; none in a pool without slices.
+    """
+    boards = {
+        part.board(method): (str(part), method)
+        for dimension, of in head.slices.items()
+        for part in (SliceName(dimension, value.value) for value in of.values)
+        for method in of.methods
+    }
+    found: dict[str, dict[str, Board]] = {}
+    for page in store.live.pages_around(head, list(boards), name, 1) if boards else ():
+        part, method = boards[page.method]
+        found.setdefault(part, {})[method] = _of_live(page, now, provisional)
+    return found
 
 
 def rows_of_agents(

@@ -51,6 +51,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "verify": ("equirank verify",),
     "backup": ("equirank backup saved",),
     "restore": ("equirank restore saved --data restored",),
+    "bench": ("equirank bench --quick --only elo",),
     "papers": ("equirank papers deviation/table-1",),
 }
 """Words of a command -> its examples, one line each."""

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from services.boards.agent_history import agent_history, agent_outcomes, thinned
+from services.boards import outcome_history
+from services.boards.agent_history import agent_history, agent_outcomes, last_played, thinned
 from services.boards.agent_index import AgentIndex
 from services.boards.agents import profile
 from services.boards.cursors import RULE
@@ -152,6 +153,27 @@ def test_a_profile_has_first_and_last_games_and_the_streak(api: Running, pool: S
         length = next((at for at, row in enumerate(reversed(rows)) if row.result != rows[-1].result), len(rows))
         assert (answer["first_played"], answer["last_played"]) == (rows[0].time, rows[-1].time)
         assert answer["streak"] == {"result": rows[-1].result, "length": length}
+
+
+def test_last_times_of_many_agents_are_those_of_profiles_if_they_are_in_the_newest_segments(
+    api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retired = GameEvent(v=1, id="old", pool="blitz", time=5.0, sides=[Side(["retired"], 1), Side(["Ann"], 2)], weight=1.0)
+    served = ServedPool(api.store, tmp_path)
+    state = folded(served, [retired, *games()])
+    served.checkpoint(state, 201, written_at=NOW)
+    served.publish(state, 201, published_at=NOW)
+    head = api.store.live.head("blitz")
+    assert head is not None
+    index = AgentIndex.load(served.files, head)
+    names = [*NAMES, "retired", "nobody"]
+    expected = {name: rows_of(name)[-1].time for name in NAMES}
+    assert last_played(index, names) == {**expected, "retired": 5.0}
+    assert index.history is not None
+    assert len(list(index.history.segments())) > 2
+    monkeypatch.setattr(outcome_history, "LAST_TIMES_SEGMENTS", 2)
+    assert last_played(index, names) == expected
+    assert last_played(index, []) == {}
 
 
 def test_a_long_streak_is_counted_in_a_few_reads(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

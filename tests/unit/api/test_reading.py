@@ -226,6 +226,7 @@ class TestOpenApi:
             "/v1/pools",
             "/v1/pools/{pool}",
             "/v1/pools/{pool}/methods",
+            "/v1/pools/{pool}/leading_method",
             "/v1/pools/{pool}/insight",
             "/v1/pools/{pool}/next",
             "/v1/pools/{pool}/boards",
