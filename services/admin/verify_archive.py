@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -58,9 +59,9 @@ def verify_archive(url: str, log: Log, *, is_copy: bool = False) -> Iterator[Fin
     for number in range(log.outcomes.partitions):
         found: list[tuple[str, _Compared]] = []
         try:
-            found.append(("archive", _twice(lambda number=number: _compared(url, number, log, _check_rows))))
+            found.append(("archive", _twice(partial(_compared, url, number, log, _check_rows))))
             if is_copy and found[0][1].difference is None:
-                against = _twice(lambda number=number: _compared(url, number, log, _compare_rows))
+                against = _twice(partial(_compared, url, number, log, _compare_rows))
                 found.append((f"{against.rows} archived rows against the log", against))
         except exceptions.TableNotFoundError:
             if log.outcomes.end(number) and not (is_copy and not log.outcomes.begin(number)):
