@@ -31,7 +31,7 @@ _WINDOW_BYTES: Final = 16 << 20
 
 
 class _Compared(NamedTuple):
-    """Result of a comparison. position: that of the archive. rows: number of compared rows. difference: None if there is none."""
+    """Result of a comparison. position: that of the archive. rows: number of compared rows. difference: None without one."""
 
     position: int
     rows: int
