@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
 
 _NONE: Final = "has no rows of it: set EQUIRANK_ARCHIVE to the engine's value; a new archive has its first rows within a minute"
-
-
 _WINDOW_BYTES: Final = 16 << 20
 """Approximate bytes of records that are encoded and compared at once."""
 
