@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -23,14 +24,12 @@ if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
 
 _NONE: Final = "has no rows of it: set EQUIRANK_ARCHIVE to the engine's value; a new archive has its first rows within a minute"
-
-
 _WINDOW_BYTES: Final = 16 << 20
 """Approximate bytes of records that are encoded and compared at once."""
 
 
 class _Compared(NamedTuple):
-    """Result of a comparison. position: that of the archive. rows: number of compared rows. difference: None if there is none."""
+    """Result of a comparison. position: that of the archive. rows: number of compared rows. difference: None without one."""
 
     position: int
     rows: int
@@ -58,9 +57,9 @@ def verify_archive(url: str, log: Log, *, is_copy: bool = False) -> Iterator[Fin
     for number in range(log.outcomes.partitions):
         found: list[tuple[str, _Compared]] = []
         try:
-            found.append(("archive", _twice(lambda number=number: _compared(url, number, log, _check_rows))))
+            found.append(("archive", _twice(partial(_compared, url, number, log, _check_rows))))
             if is_copy and found[0][1].difference is None:
-                against = _twice(lambda number=number: _compared(url, number, log, _compare_rows))
+                against = _twice(partial(_compared, url, number, log, _compare_rows))
                 found.append((f"{against.rows} archived rows against the log", against))
         except exceptions.TableNotFoundError:
             if log.outcomes.end(number) and not (is_copy and not log.outcomes.begin(number)):

@@ -163,7 +163,7 @@ def season_boards(here: Context) -> SeasonBoards:
 def _listed(here: Context, pool: str) -> Seasons:
     pool_view(here, pool)  # raises 404 if the pool does not exist
     try:
-        return Seasons(pool=pool, seasons=season_boards(here).seasons(pool))
+        return Seasons(pool=pool, seasons=season_boards(here).seasons(pool, here.store.live.head(pool)))
     except OSError as error:
         raise ApiError(503, "files cannot be read", f"the files of seasons cannot be read now: {error}") from error
 

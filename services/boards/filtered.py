@@ -121,8 +121,8 @@ def page(
     read = _by_name(store, selected, first[1], read_board, provisional) if by_name else _in_order(read_board, selected)
     if read is None:
         return None
-    found = _walk(read, selected, cursor, count)
-    return None if found is None else _with_cursor(found, selected, cursor, by_name=by_name)
+    walked = _walk(read, selected, cursor, count)
+    return None if walked is None else _with_cursor(walked, selected, cursor, by_name=by_name)
 
 
 def page_of_file(read: Callable[[int, int], tuple[Board, str]], selected: Selection, cursor: FilterCursor | None, count: int) -> Board:
@@ -137,10 +137,10 @@ def page_of_file(read: Callable[[int, int], tuple[Board, str]], selected: Select
     Raises:
         ReplacedBoard: The board is not that of the cursor.
     """
-    found = _walk(_in_order(read, selected), selected, cursor, count, least=_ROWS_A_FILE_READ)
-    if found is None:
+    walked = _walk(_in_order(read, selected), selected, cursor, count, least=_ROWS_A_FILE_READ)
+    if walked is None:
         raise ReplacedBoard(selected.pool, selected.method)
-    return _with_cursor(found, selected, cursor, by_name=False)
+    return _with_cursor(walked, selected, cursor, by_name=False)
 
 
 def complete(store: RedisStore, selected: Selection, *, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
@@ -178,9 +178,9 @@ def _are_few(matching: Matching, board: Board) -> bool:
     return _number_of(matching) <= min(_MOST_NAMED, board.total // _RARE)
 
 
-def _with_cursor(found: _Page, selected: Selection, cursor: FilterCursor | None, *, by_name: bool) -> Board:
+def _with_cursor(walked: _Page, selected: Selection, cursor: FilterCursor | None, *, by_name: bool) -> Board:
     """The page with its places, and with the cursor of the next page. Raises `ReplacedBoard`."""
-    board, version, before = found.board, found.version, 0 if cursor is None else cursor.matched
+    board, version, before = walked.board, walked.version, 0 if cursor is None else cursor.matched
     changed: bool | msgspec.UnsetType = msgspec.UNSET
     if cursor is not None:
         if board.source != cursor.source or (board.source != "live" and version != cursor.version):
@@ -188,11 +188,11 @@ def _with_cursor(found: _Page, selected: Selection, cursor: FilterCursor | None,
         changed = not version or version != cursor.version or selected.matching.version != cursor.matching
     position, generation = (board.position, board.generation) if board.source == "past" else (None, None)
     following = FilterCursor(
-        selected.pool, selected.method, board.source, version, selected.filters, selected.matching.version, found.start,
-        before + len(found.rows), by_name, selected.everyone, position, generation,
+        selected.pool, selected.method, board.source, version, selected.filters, selected.matching.version, walked.start,
+        before + len(walked.rows), by_name, selected.everyone, position, generation,
     )  # fmt: skip
-    rows = _placed(found.rows, before)
-    return msgspec.structs.replace(board, rows=rows, next=None if found.ended else text_of(following), changed=changed)
+    rows = _placed(walked.rows, before)
+    return msgspec.structs.replace(board, rows=rows, next=None if walked.ended else text_of(following), changed=changed)
 
 
 def _walk(read: _Read, selected: Selection, cursor: FilterCursor | None, count: int, *, least: int = 0) -> _Page | None:
@@ -229,10 +229,10 @@ def _in_order(read_board: Callable[[int, int], tuple[Board, str] | None], select
     """Reads the rows of a board in its order."""
 
     def read(start: int, count: int) -> _Part | None:
-        found = read_board(start, count)
-        if found is None:
+        board_and_version = read_board(start, count)
+        if board_and_version is None:
             return None
-        board, version = found
+        board, version = board_and_version
         most = board.total if selected.everyone else reading.support_of(board) or board.total
         return _Part(board, version, board.rows[: max(0, most - start)], most)
 
@@ -259,10 +259,10 @@ def _by_name(
     def read(start: int, count: int) -> _Part | None:
         chosen = order[start : start + count]
         rows = reading.ratings(store, head, selected.method, chosen, provisional=provisional) if chosen else []
-        found = read_board(0, 1)
-        if found is None or rows is None:
+        newest = read_board(0, 1)
+        if newest is None or rows is None:
             return None
-        board, after = found
+        board, after = newest
         if board.source == "solved" and after != version:
             raise _replaced_meanwhile(selected)
         return _Part(board, after if after == version else "", rows, len(order))

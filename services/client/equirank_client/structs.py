@@ -1726,6 +1726,7 @@ class SeasonView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         keep: Share of each rating's distance to the mean that its soft reset left; null for the first season.
         outcomes: Number of outcomes that it counted; null before its final state is kept.
         boards: Names of its final boards; empty while it runs.
+        waits_for: What a requested or starting season waits for, and what an operator can do if that does not come; null for others.
     """
 
     name: str
@@ -1738,6 +1739,7 @@ class SeasonView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     keep: float | None
     outcomes: int | None = None
     boards: list[str] = []
+    waits_for: str | None = None
 
 
 class Seasons(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

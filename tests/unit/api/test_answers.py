@@ -86,9 +86,8 @@ def test_a_publication_is_built_once(api: Api, path: str) -> None:
 
 def test_many_at_once_share_one_build(api: Api) -> None:
     answers: list[bytes] = []
-    threads = [
-        threading.Thread(target=lambda: answers.append(httpx.get(f"{api.here.url}{PATHS[1]}", verify=PLAIN).content)) for _ in range(20)
-    ]
+    url = f"{api.here.url}{PATHS[1]}"
+    threads = [threading.Thread(target=lambda: answers.append(httpx.get(url, verify=PLAIN, timeout=PATIENCE).content)) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -366,6 +366,7 @@ def test_a_season_is_requested_and_withdrawn_by_commands(control: ControlLog) ->
 
     seasons("start", "blitz", "autumn", "--no-wait")
     request = control.refresh().wishes["blitz"][0]
+    assert "autumn waits for the " in seasons("list", "blitz")
     assert "season autumn of blitz is withdrawn; the present season goes on" in seasons("withdraw", "blitz", "autumn")
     assert control.refresh().wish("blitz") is None
     with pytest.raises(InputError, match="must be a season of pool blitz that was requested and has not begun"):
