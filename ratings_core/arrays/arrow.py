@@ -99,7 +99,7 @@ def arrow_numbers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) 
 def arrow_cells(cells: Sequence[str | None] | Sequence[float | None]) -> pa.Array:
     """Texts or finite and infinite numbers as an Arrow array of large strings or doubles, with a null for each None."""
     held = np.array([cell is not None for cell in cells], np.bool_)
-    if any(isinstance(cell, str) for cell in cells):
+    if isinstance(next((cell for cell in cells if cell is not None), None), str):
         kind, buffers = pa.large_string(), arrow_texts(pack([cell or "" for cell in cells])).buffers()[1:]  # type: ignore[misc]
     else:
         kind, buffers = pa.float64(), [pa.py_buffer(np.array([np.nan if cell is None else cell for cell in cells], np.float64))]
