@@ -90,7 +90,12 @@ def arrow_texts(texts: Arena) -> pa.Array:
 
 
 def arrow_numbers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Numbers as an Arrow array of the same type, without a copy. valid: bool (n,), mask of the values that are not null; None for all."""
+    """Numbers as an Arrow array of the same type, without a copy.
+
+    Args:
+        values: (n,), of a NumPy type of integers or floats.
+        valid: bool (n,), mask of the values that are not null; None for all.
+    """
     held = np.ascontiguousarray(values)
     bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
     return pa.Array.from_buffers(_ARROW[held.dtype], len(held), [bitmap, pa.py_buffer(held)])
