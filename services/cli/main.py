@@ -85,7 +85,7 @@ def main() -> None:
         os.environ.update(ONE_THREAD)
     bare = len(sys.argv) == 1  # typer shows the help then
     try:
-        status = _imported(command)(standalone_mode=bare)
+        status = _loaded_application(command)(standalone_mode=bare)
     except Exception as error:
         if (message := _expected(error)) is None:
             raise
@@ -106,7 +106,7 @@ def _tell(line: str) -> None:
         sys.stderr = None  # Python's value for a program without stderr
 
 
-def _imported(command: str | None) -> typer.Typer:
+def _loaded_application(command: str | None) -> typer.Typer:
     """As `application`. The garbage collector never searches what was imported, neither during the imports nor at exit.
 
     Modules hold no garbage and stay until the exit. These searches took a quarter of the CPU time of a small `equirank solve`.

@@ -26,7 +26,7 @@ def partition_of(pool: str, partitions: int) -> int:
 def murmur2(data: bytes) -> int:
     """MurmurHash2 of 32 bits with Kafka's seed, as an unsigned number.
 
-    The client for Kafka has the same function, but its import takes a third of a second, which the embedded log does not need.
+    The client for Kafka has the same function, but its import takes a quarter of a second, which the embedded log does not need.
     """
     whole = len(data) & ~3
     hashed = _SEED ^ len(data)

@@ -214,7 +214,7 @@ def test_a_light_command_and_its_error_import_no_engine(tmp_path: Path) -> None:
 
 
 def test_a_replay_into_the_embedded_log_imports_neither_the_client_for_kafka_nor_pandas(tmp_path: Path) -> None:
-    """Each takes a third of a second, as long as 50,000 rows."""
+    """Each takes a quarter of a second."""
     games = tmp_path / "games.csv"
     games.write_text("winner,loser,task,weight\nana,bo,chess,2\nbo,ana,,1\n")
     sent = _runs("replay", str(games), "--pool", "blitz", "--data", str(tmp_path / "data"), "--tag", "level=task")
