@@ -147,7 +147,7 @@ def _serving(shared: Context) -> ASGIApp:
 
 @cache
 def _routes() -> Litestar:
-    """Return the routes of all applications of this process. They hold nothing of any; making them takes 50 ms."""
+    """Return the routes, which all applications of this process share and keep no state in. To make them takes 50 ms."""
     return Litestar(
         [Router("/", route_handlers=_ROUTES, before_request=known_parameters), *_OTHERS],
         dependencies={"here": Provide(here)},
