@@ -10,7 +10,7 @@ from services.boards.result import Intervals, SolvedBoard
 from services.checkpoints.checkpoint import PoolEntry
 from services.solve.intervals.plan import offered
 from services.solve.planning.due import SolvePace, due, pause_after
-from services.solve.planning.jobs import Job, JobEvent
+from services.solve.planning.jobs import ContentKey, Job, JobEvent
 from services.solve.planning.ledger import Ledger
 from tests.support.boards import solved_of
 
@@ -31,7 +31,7 @@ ENTRY = PoolEntry(pool="blitz", kind="games", generation=1, position=5, outcomes
 
 
 def test_a_board_of_the_checkpointed_data_without_intervals_gets_a_job() -> None:
-    [(job, given)] = offered({"blitz": ENTRY}, {JOB: board()}, BUDGET).items()
+    [(job, given)] = offered({ContentKey("blitz"): ENTRY}, {JOB: board()}, BUDGET).items()
     assert (job, job.of_board, given.outcomes, given.parameters) == (MINE, JOB, 5, {})
 
 
@@ -50,28 +50,28 @@ def test_a_board_of_the_checkpointed_data_without_intervals_gets_a_job() -> None
 )
 def test_other_boards_get_none(other: SolvedBoard) -> None:
     """Of other data; failed; without rows; with intervals or a reason why there are none; too slow for the budget; insight."""
-    assert offered({"blitz": ENTRY}, {Job("blitz", other.result.method): other}, BUDGET) == {}
+    assert offered({ContentKey("blitz"): ENTRY}, {Job("blitz", other.result.method): other}, BUDGET) == {}
 
 
 def test_no_board_gets_one_without_a_budget_or_a_checkpoint() -> None:
-    assert offered({"blitz": ENTRY}, {JOB: of_result(seconds=0.0)}, 0.0) == {}
+    assert offered({ContentKey("blitz"): ENTRY}, {JOB: of_result(seconds=0.0)}, 0.0) == {}
     assert offered({}, {JOB: board()}, BUDGET) == {}
 
 
 def test_the_same_data_solved_once_more_are_another_job() -> None:
     """As where parameters were changed and put back."""
-    first, second = (offered({"blitz": ENTRY}, {JOB: board(solved_at=at)}, BUDGET)[MINE] for at in (1.0, 2.0))
+    first, second = (offered({ContentKey("blitz"): ENTRY}, {JOB: board(solved_at=at)}, BUDGET)[MINE] for at in (1.0, 2.0))
     assert first != second
 
 
 def test_solves_and_insight_that_became_due_with_intervals_come_before_them() -> None:
-    given = offered({"blitz": ENTRY}, {JOB: board()}, BUDGET)[MINE]
+    given = offered({ContentKey("blitz"): ENTRY}, {JOB: board()}, BUDGET)[MINE]
     jobs = {MINE: given, JOB: given, Job("blitz", "insight"): given}
     assert due(0.0, jobs, Ledger(), PACE, {"maximal_lottery": 1, "insight": 4}) == [JOB, Job("blitz", "insight"), MINE]
 
 
 def test_intervals_lost_with_their_process_are_tried_again_after_growing_pauses() -> None:
-    jobs, ledger = offered({"blitz": ENTRY}, {JOB: board()}, BUDGET), Ledger()
+    jobs, ledger = offered({ContentKey("blitz"): ENTRY}, {JOB: board()}, BUDGET), Ledger()
     now, starts = 0.0, list[float]()
     while len(starts) < 4:
         found = due(now, jobs, ledger, PACE, {})
@@ -86,7 +86,7 @@ def test_intervals_lost_with_their_process_are_tried_again_after_growing_pauses(
 
 
 def test_a_job_whose_board_has_its_intervals_leaves_the_ledger() -> None:
-    jobs, ledger = offered({"blitz": ENTRY}, {JOB: board()}, BUDGET), Ledger()
+    jobs, ledger = offered({ContentKey("blitz"): ENTRY}, {JOB: board()}, BUDGET), Ledger()
     ledger.queue(jobs, 0.0)
     ledger.start(MINE, jobs[MINE], 0.0)
     ledger.forget_intervals(())

@@ -174,6 +174,24 @@ def test_lost_boards_are_looked_for_in_turn_where_pools_are_too_many_for_one_loo
     assert all(result.awaits_store for _, result in results.items())
 
 
+def test_a_look_for_lost_boards_takes_fewer_pools_where_these_have_many_slices(tmp_path: Path) -> None:
+    looks: list[list[str]] = []
+
+    class Empty:
+        def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
+            looks.append(list(pools))
+            return {}
+
+    results = newest_in(tmp_path)
+    for pool, boards in (("a", 1), ("b", 2500), ("c", 1999), ("d", 1), ("e", 1)):
+        for number in range(boards):
+            results.replaced(Job(pool, f"{JOB.method}~language~{number:016x}"), board_at(1, pool))
+    reconciler = Reconciler(Empty(), results, Backoff())  # type: ignore[arg-type]  # no Redis
+    for _ in range(4):
+        reconciler.find_lost()
+    assert looks == [["a"], ["b"], ["c", "d"], ["e"]]
+
+
 def test_an_erased_name_is_replaced_in_files_and_histories(tmp_path: Path) -> None:
     name = erased_name("ann", ())
 
