@@ -110,7 +110,8 @@ def bradley_terry(
     curvature of the posterior). ``sandwich`` also holds if results vary less or more than in the model, as ties do (White 1982; squared
     residuals are divided by 1 minus the leverage, MacKinnon and White 1985). Both assume independent games of weight 1. Their errors are
     too small for games of more than two sides, because they treat the pairs of such a game as independent. ``clustered`` needs
-    `Comparisons`. It is the sandwich estimate by outcome, and the pairs of an outcome may depend on each other in any way.
+    `Comparisons`. It is the sandwich estimate by outcome, without correction for leverage, and the pairs of an outcome may
+    depend on each other in any way.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, divided by its
     number of games in the fit. It is recomputed from the returned ratings and is at most the tolerance. ``stats["score_gap"]`` is the

@@ -192,7 +192,7 @@ def minimise(likelihood: PairLikelihood, solve: Solver, tolerance: float, max_it
     for iteration in range(max_iterations):
         off = float(np.abs(point.off).max())
         arrived = off <= tolerance
-        if off <= _EXACT:
+        if off <= min(_EXACT, tolerance):
             return Minimum(point.theta, iteration, cautious)
         ahead = _attempt(likelihood, solve, games, point, caution)
         while ahead is None and caution < 1 and not arrived:

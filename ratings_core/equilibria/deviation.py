@@ -39,7 +39,7 @@ certificate misses errors (seen: 8e-5 of the largest unit at a ratio of 1e9).
 """
 
 EXACT_ENTRIES: Final = 2000
-"""Games of at most so many strategies times joints, without copies, are solved in whole numbers: that takes milliseconds, 0.1 s at most."""
+"""Games of at most so many strategies times joints, without copies, are solved in whole numbers, in up to some tens of milliseconds."""
 
 
 _DEFAULTS: Final = DeviationOptions()

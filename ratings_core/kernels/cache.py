@@ -198,7 +198,7 @@ def _tell(name: str, seconds: float, folder: Path) -> None:
     reader = sys.stderr.isatty() or "ipykernel" in sys.modules
     if seconds >= SLOW and reader and not _told:
         _told.append(name)
-        sys.stderr.write(f"equirank: compiles kernels for this machine, once ({name}: {seconds:.1f} s). They are kept in {folder}\n")
+        sys.stderr.write(f"equirank: compiling kernels for this machine, once ({name} took {seconds:.1f} s); they are kept in {folder}\n")
 
 
 def _warn(reasons: str) -> None:

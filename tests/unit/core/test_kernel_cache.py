@@ -276,7 +276,7 @@ def test_a_person_at_a_terminal_is_told_once_that_kernels_are_compiled(
     monkeypatch.setattr(cache, "_told", [])
     monkeypatch.setattr("sys.stderr", text)
     assert kernel(twice)(1.0) + kernel(thrice)(1.0) == 5.0
-    assert text.getvalue().count("equirank: compiles kernels for this machine, once (twice: ") == lines
+    assert text.getvalue().count("equirank: compiling kernels for this machine, once (twice took ") == lines
     assert text.getvalue().count("\n") == lines
 
 
