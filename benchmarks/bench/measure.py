@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.stats import kendalltau
@@ -23,6 +23,7 @@ SHORT: Final = 0.2
 """CPU seconds of ours below which it runs more often than the peer, because short runs vary more."""
 OFTEN: Final = 5
 """Runs of ours for one of the peer, if ours is short."""
+_UNLIKE: Final = "its values have other names, shapes or unrated agents than ours"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def _beside(task: Task, peer: Peer, size: int, source: Path, runs: int, python: 
     """One peer at one size. Whatever fails is the row's error."""
     _say(f"{task.name} beside {peer.name}, {size:,} {task.unit}")
     compared = f"order of {peer.compared}" if peer.tolerance is None else peer.compared
-    facts = {"compared": compared, "tolerance": peer.tolerance, "why": peer.why}
+    facts: dict[str, Any] = {"compared": compared, "tolerance": peer.tolerance, "why": peer.why}
     versions: dict[str, str] = {}
     try:
         with Child(sys.executable, f"ours:{task.program}", source, longest) as ours:
@@ -64,13 +65,9 @@ def _beside(task: Task, peer: Peer, size: int, source: Path, runs: int, python: 
                 first = ours.seconds(), theirs.seconds()
                 best = _by_turns(ours, theirs, runs)
                 difference = difference_of(ours.values(), theirs.values(), ordered=peer.tolerance is None)
-                return Found(
-                    Row(
-                        task.name, peer.name, size, *best[:2], *first, ours.known["imports"], theirs.known["imports"], best[2],
-                        difference=difference, **facts,
-                    ),
-                    versions,
-                )  # fmt: skip
+                facts |= {"difference": difference} if np.isfinite(difference) else {"error": _UNLIKE}
+                imports = ours.known["imports"], theirs.known["imports"]
+                return Found(Row(task.name, peer.name, size, *best[:2], *first, *imports, best[2], **facts), versions)
     except ProgramError as error:
         return Found(Row(task.name, peer.name, size, error=str(error), **facts), versions)
 

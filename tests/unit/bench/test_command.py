@@ -85,7 +85,7 @@ def test_an_earlier_run_of_other_sizes_is_refused_before_anything_runs(given, tm
     asked = given(ROW)
     assert status(output=tmp_path, quick=True) == 0
     asked.clear()
-    with pytest.raises(InputError, match="must have the sizes of this run"):
+    with pytest.raises(InputError, match="must be a run without --quick"):
         bench(only=["elo"], output=tmp_path, compare=tmp_path / "bench.json")
     assert not asked
 

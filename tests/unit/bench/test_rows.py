@@ -98,11 +98,6 @@ def test_a_row_that_only_the_earlier_run_has_is_gone_if_its_task_ran():
     assert words == {("elo",): ["gone"], ("csv",): []}
 
 
-def test_quick_and_full_runs_are_not_compared():
-    with pytest.raises(InputError, match="must have the sizes of this run"):
-        marks(results(ROW, quick=True), results(ROW), ["elo"])
-
-
 def test_results_survive_their_file_and_other_readers_find_ratios_and_exponents(tmp_path):
     scaling = Scaling("elo", "games", (10, 100), (1.0, 10.0))
     before = results(ROW, OTHER_MODEL, FAILED, scaling=(scaling,))
