@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.bench.comparing import MARGIN, Mark, earlier, marks
 from benchmarks.bench.measure import Found, measured
 from benchmarks.bench.pages import cells, chart, page
-from benchmarks.bench.rows import Results, Row, Scaling
+from benchmarks.bench.rows import Results, Row, Scaling, Versions
 from benchmarks.bench.tasks import SEED, chosen
 from benchmarks.common import machine
 from benchmarks.peers import require
@@ -63,12 +63,13 @@ def _show(row: Row | Scaling) -> None:
 
 
 def _results(found: Sequence[Found], *, quick: bool) -> Results:
-    versions: dict[str, str] = {}
+    versions: Versions = {}
     for one in found:
-        versions |= one.versions
+        for side, own in one.versions.items():
+            versions.setdefault(side, {}).update(own)
     rows = tuple(one.row for one in found if isinstance(one.row, Row))
     scaling = tuple(one.row for one in found if isinstance(one.row, Scaling))
-    return Results(quick, machine_facts(), dict(sorted(versions.items())), rows, scaling)
+    return Results(quick, machine_facts(), versions, rows, scaling)
 
 
 def machine_facts() -> dict[str, Any]:

@@ -4,9 +4,11 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ratings_core.errors import InputError
+
+Versions: TypeAlias = dict[str, dict[str, str]]
 
 FORMAT: Final = 1
 
@@ -80,11 +82,11 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Results:
-    """One run of the benchmark. versions: package -> version, of ours and of the peers; quick: small sizes."""
+    """One run of the benchmark. versions: `ours` and `peers`, each package -> version, as both have a numpy; quick: small sizes."""
 
     quick: bool
     machine: dict[str, Any]
-    versions: dict[str, str]
+    versions: Versions
     rows: tuple[Row, ...] = ()
     scaling: tuple[Scaling, ...] = ()
     format: int = field(default=FORMAT)

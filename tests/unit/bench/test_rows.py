@@ -18,7 +18,7 @@ FAILED = Row("elo", "absent", 1_000, error="ModuleNotFoundError: No module named
 
 
 def results(*rows, scaling=(), quick=False):
-    return Results(quick, {"cores": 2}, {"numpy": "2"}, rows, scaling)
+    return Results(quick, {"cores": 2}, {"ours": {"numpy": "2"}}, rows, scaling)
 
 
 def test_a_ratio_is_the_peers_seconds_over_ours():
