@@ -27,7 +27,9 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
     with browser.page(played.url, "/pools/cup/agents/rock") as page:
         text = page.wait("24 games: 12 won, 0 drawn, 12 lost", "Best against", "Worst against", "Newest games", EVIL)
         assert "No. 3 of 5 by Elo" in text
-        page.until("document.querySelector('svg.chart .curve')")
+        page.until("document.querySelectorAll('svg.chart .point').length === 2")
+        ratings = [point["rating"] for point in played.client.get("/v1/pools/cup/agents/rock/history").json()["points"]]
+        page.wait(f"Highest {max(ratings):.1f} (", f"lowest {min(ratings):.1f} (")
         assert page.evaluate("[...document.querySelectorAll('[data-method]')].map((one) => one.dataset.method)") == ["elo", "sco"]
         assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"

@@ -150,7 +150,7 @@ class TestPools:
             assert api.client.put("/v1/pools/blitz", json=other).status_code == 409
         known = api.client.get("/v1/pools/blitz").json()
         assert known.pop("folding")["status"] == "silent"
-        assert known == {"pool": "blitz", "kind": "games", "label": "simulated", "head": None}
+        assert known == {"pool": "blitz", "kind": "games", "label": "simulated", "head": None, "leading_method": ""}
         assert api.client.get("/v1/pools/blitz/boards?count=5").json()["boards"] == []
 
     @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ export default class AgentPage extends Live {
     const points = history.points.filter((/** @type {any} */ point) => point.rating !== null);
     const table = [["time", "rating", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.outcome ?? ""])];
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
-    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
+    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
       ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method))}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
   }
 
@@ -151,6 +151,20 @@ export default class AgentPage extends Live {
   }
 }
 
+/** @param {any[]} points @returns {any[]} The points with the highest and the lowest rating, the newest of equal ones. */
+function ends(points) {
+  const high = points.reduce((best, point) => (point.rating >= best.rating ? point : best));
+  return [high, points.reduce((worst, point) => (point.rating <= worst.rating ? point : worst))];
+}
+
+/** The highest and the lowest rating in words. @param {any[]} points */
+function extremes(points) {
+  if (points.length < 2) return null;
+  const [high, low] = ends(points);
+  const shown = shower([high.rating, low.rating]);
+  return `Highest ${shown(high.rating)} (${date(high.time)}), lowest ${shown(low.rating)} (${date(low.time)}).`;
+}
+
 /** @param {any[]} points @param {number} width @param {string} name */
 function curveOf(points, width, name) {
   const height = 220;
@@ -165,7 +179,8 @@ function curveOf(points, width, name) {
   return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Rating by ${name} from ${ratings[0].toFixed(1)} to ${ratings[ratings.length - 1].toFixed(1)} over ${points.length} points`}>
     ${ticks(low, high, 4).map((tick) => html`<g key=${tick}><line class="grid" x1="56" x2=${width - 12} y1=${y(tick)} y2=${y(tick)} /><text x="50" y=${y(tick) + 4} text-anchor="end">${tick}</text></g>`)}
     ${marks.map((time, i) => html`<text key=${i} x=${x(time)} y=${height - 8} text-anchor=${i ? "end" : "start"}>${day(time)}</text>`)}
-    <polyline class="curve" points=${points.map((point, i) => `${x(times[i]).toFixed(1)},${y(point.rating).toFixed(1)}`).join(" ")} /></svg>`;
+    <polyline class="curve" points=${points.map((point, i) => `${x(times[i]).toFixed(1)},${y(point.rating).toFixed(1)}`).join(" ")} />
+    ${ends(points).map((point, i) => html`<circle key=${i} class="point" cx=${x(times[points.indexOf(point)])} cy=${y(point.rating)} r="5" />`)}</svg>`;
 }
 
 /** The expected score of a game against anybody of the pool. @extends Component */
