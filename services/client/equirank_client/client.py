@@ -149,9 +149,9 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor}, accept='application/json', repeatable=True), Next)
 
     def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
-        r"""Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
+        r"""Write one outcome, an array, or an Arrow IPC stream of outcomes. Either all of them are written or none.
 
-        Send your own ids to make retries safe: an id counts once."""
+        Send your own ids to make retries safe: an id counts once. Where keys are set, retractions need an admin key."""
         return self._value(Call("POST", path("/v1/outcomes"), body=with_ids(body), accept='application/json', repeatable=True), Accepted)
 
     def list_pools(self, *, start: int | None = None, count: int | None = None) -> PoolList:
@@ -385,9 +385,9 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor}, accept='application/json', repeatable=True), Next)
 
     async def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
-        r"""Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
+        r"""Write one outcome, an array, or an Arrow IPC stream of outcomes. Either all of them are written or none.
 
-        Send your own ids to make retries safe: an id counts once."""
+        Send your own ids to make retries safe: an id counts once. Where keys are set, retractions need an admin key."""
         return await self._value(Call("POST", path("/v1/outcomes"), body=with_ids(body), accept='application/json', repeatable=True), Accepted)
 
     async def list_pools(self, *, start: int | None = None, count: int | None = None) -> PoolList:

@@ -3,7 +3,8 @@
 /** @type {Record<string, string>} */
 export const TITLES = {
   elo: "Elo", sco: "Soft Condorcet (SCO)", fenchel_young: "Fenchel-Young", melo: "Multidimensional Elo", weng_lin: "Weng-Lin",
-  glicko2: "Glicko-2", outcomes: "Activity", bradley_terry: "Bradley-Terry", sco_fit: "Soft Condorcet (SCO), fitted",
+  glicko2: "Glicko-2", outcomes: "Activity", bradley_terry: "Bradley-Terry", contextual_bradley_terry: "Contextual Bradley-Terry",
+  sco_fit: "Soft Condorcet (SCO), fitted",
   fenchel_young_fit: "Fenchel-Young, fitted", deviation: "Deviation ratings", cce: "Coarse correlated equilibrium (CCE)",
   lle: "Limiting logit equilibrium (LLE)", alpharank: "alpha-Rank", alpharank_tasks: "alpha-Rank on tasks", stv: "Single transferable vote",
 };
