@@ -77,6 +77,26 @@ def test_a_rating_is_explained_on_request(played: Running, browser: Browser) -> 
         page.wait("By opponent: change", "the rating is the rating before the first outcome of the history")
 
 
+def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle(api: Running, browser: Browser, tmp_path: Path) -> None:
+    """Paper leads by wins over rock and its copy, and loses to scissors."""
+    lost = [("scissors", "paper"), ("rock", "scissors"), ("rock-2", "scissors")]
+    pairs = [*[("paper", rock) for rock in ("rock", "rock-2")] * 20, *lost * 10]
+    games = [game_event(f"g{i}", *pair, pool="cup", time=NOW - 100 + i) for i, pair in enumerate(pairs)]
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    assert fold_events(state, games) == []
+    served.checkpoint(state, len(games))
+    served.publish(state, len(games))
+    with browser.page(api.url, "/pools/cup/agents/paper?against=scissors") as page:
+        text = page.wait("They met 10 times: paper won 0 %", "far from their results: ratings cannot show cycles", "Worst against")
+        assert text.index("They met 10 times") < text.index("Expected score against scissors")
+        assert page.evaluate("document.querySelectorAll('tr.unseen').length") > 0
+        assert " *" in text[text.index("Worst against") :], "the card of opponents has the same mark"
+        page.go("/pools/cup/agents/rock?against=rock-2")
+        page.wait("They have not met.")
+        assert page.evaluate("document.querySelectorAll('tr.unseen').length") == 0
+        assert page.complaints() == []
+
+
 def test_a_game_against_anybody_is_forecast_and_has_a_link(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup/agents/rock") as page:
         page.wait("If they met")

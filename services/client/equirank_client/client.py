@@ -133,7 +133,8 @@ class Client(Connection):
     def predict(self, pool: str, body: PredictAsked) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
-        Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed."""
+        Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
+        Nothing is written, and no key is needed."""
         return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
 
     def get_insight(self, pool: str) -> Insight:
@@ -369,7 +370,8 @@ class AsyncClient(AsyncConnection):
     async def predict(self, pool: str, body: PredictAsked) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
-        Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed."""
+        Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
+        Nothing is written, and no key is needed."""
         return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
 
     async def get_insight(self, pool: str) -> Insight:

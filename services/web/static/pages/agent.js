@@ -11,6 +11,15 @@ import { State } from "../state.js";
 import { Component, html } from "../ui.js";
 
 const OUTCOMES = 20;
+const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
+const UNSEEN = "far from their results: ratings cannot show cycles";
+
+/** Whether the record of two agents is further from a forecast than chance explains. @param {any} met @param {number | null | undefined} expected */
+function unseen(met, expected) {
+  if (!met?.games || typeof expected !== "number") return false;
+  const error = Math.sqrt(Math.max(expected * (1 - expected), 1 / met.games) / met.games);
+  return Math.abs((met.wins + met.draws / 2) / met.games - expected) > ERRORS * error;
+}
 const DAY = 86_400;
 
 /** @extends Live */
@@ -133,8 +142,8 @@ export default class AgentPage extends Live {
     const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
-      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><a href=${agentPath(pool, one.agent)}><bdi>${one.agent}</bdi></a></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number">${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}</td></tr>`)}</tbody></table></div>` : null);
-    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
+      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><a href=${agentPath(pool, one.agent)}><bdi>${one.agent}</bdi></a></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
+    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
   }
 
   outcomes() {
@@ -199,12 +208,16 @@ class Forecast extends Component {
   }
 
   render() {
-    const { pool, rival } = this.props;
+    const { pool, agent, rival } = this.props;
     const { answer, error } = this.state;
+    const met = answer?.met[0];
+    const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
+    const methods = [...(answer?.methods ?? [])].sort((a, b) => Number(unseen(met, expected(a))) - Number(unseen(met, expected(b))));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
+      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${agent}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
       ${answer ? html`<table><caption>Expected score against <bdi>${rival}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${answer.methods.map((/** @type {any} */ one) => html`<tr key=${one.method}><th scope="row">${title(one.method)}</th><td class="number">${percent(one.matches[0].sides[0].expected_score)}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
   }
 }
