@@ -576,7 +576,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         moved_count: Number of agents in `moved`, including those not listed.
         joined: Agents that only the later solve rates.
         left: Agents that only the earlier solve rates.
-        moved: Agents whose rank or rating changed, largest change first.
+        moved: Agents whose rank changed, or whose rating changed by more than a millionth of the largest absolute rating of both solves; largest change first.
         compared: Number of best rows of each solve that were compared.
     """
 
@@ -1220,7 +1220,7 @@ class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""An agent that both boards rate, with a different rank or rating.
+    r"""An agent that both boards rate, with a different rank or a rating that differs by more than a millionth of the largest one.
 
     Attributes:
         agent: Name of the agent.
