@@ -87,7 +87,7 @@ def test_one_board_leads_and_the_others_are_one_click_away_and_names_are_text(fi
         assert page.evaluate("document.title") == "rps · Equirank"
         page.click(".methods a", "Maximal lottery")
         text = page.wait(
-            "it took too long", "exploitability 1.0e-12", "Counts 10 outcomes; 2 newer ones are not in it yet.", "✓ proven", EVIL
+            "it took too long", "exploitability 1.0e-12", "Counts 10 outcomes; 2 newer ones are not in it yet.", "✓ solution proven", EVIL
         )
         assert "Which mix of agents is such that no other mix is preferred to it?" in text
         assert page.evaluate("location.search") == "?method=maximal_lottery"
