@@ -35,7 +35,7 @@ TOPIC_PREFIX = "equirank."
 
 
 class Provisional(NamedTuple):
-    """Limits for provisional agents: those of whom little is known.
+    """Limits for provisional agents: agents with little evidence.
 
     A wide interval of ranks is no criterion: in the middle of a close field, agents with any number of games have one.
 
