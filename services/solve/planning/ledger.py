@@ -101,9 +101,9 @@ class Ledger:
         """Waiting job -> when it became due."""
         return {job: entry.waiting_since for job, entry in self._entries.items() if entry.waiting_since is not None}
 
-    def running(self) -> Counter[str]:
-        """Number of running jobs by pool."""
-        return Counter(job.pool for job, entry in self._entries.items() if entry.status is JobStatus.RUNNING)
+    def running(self) -> list[Job]:
+        """Running jobs."""
+        return [job for job, entry in self._entries.items() if entry.status is JobStatus.RUNNING]
 
     def statuses(self) -> dict[JobStatus, int]:
         """Number of jobs in each status, also where it is 0."""
