@@ -10,7 +10,7 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from ratings_core.methods import registry
@@ -306,7 +306,8 @@ class SolveScheduler:
         A pool can lose thousands of boards at once, as at the begin of a season. Each takes calls of the store and of the files, so a step
         removes the next few.
         """
-        retired = (job for job in self._results if job.pool in entries and job not in offered)
+        known = chain(self._results, list(self._results.forgotten))
+        retired = (job for job in known if job.pool in entries and job not in offered)
         for job in islice(retired, _RETIRED_A_STEP):
             if not self._reconciler.drop(job):
                 return

@@ -626,6 +626,22 @@ def test_boards_of_slices_that_a_pool_lost_are_removed_a_few_at_a_time(tasks: So
     assert not [board for board in store.boards if "~" in board]
 
 
+def test_a_board_whose_file_was_gone_is_removed_with_its_method(tasks: Solves, tmp_path: Path) -> None:
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log")
+    control, manifests = of_copeland()
+    runner.step(0.0, manifests, control)
+    end_newest(tasks)
+    for file in tmp_path.rglob("copeland/*.json"):
+        file.unlink()
+    store.histories_held.clear()
+    runner.step(10.0, manifests, control)
+    assert "copeland" in store.boards
+    control.apply(1, SolvePlan(pool="blitz", methods={}, time=0.0))
+    runner.step(20.0, manifests, control)
+    assert "copeland" not in store.boards
+
+
 def test_a_task_of_an_earlier_engine_loses_against_those_of_a_later_one(tasks: Solves, tmp_path: Path) -> None:
     store, (control, manifests) = Store(), of_copeland()
     for engine in (7, 8):
