@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Bytecode is written whatever the environment says: without it each worker of each run rewrites the assertions of all tests, 14 s for those of unit.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install oracles run test unit integration web smoke full system chaos chart cluster secured lint bench papers docs mutants soak
+.PHONY: help install oracles peers run test unit integration web smoke full system chaos chart cluster secured lint bench papers docs mutants soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -28,6 +28,9 @@ test: unit       ## all tests (also: make unit, make integration, make web); the
 
 oracles: install ## .venv-oracles, which tests compare with
 	@scripts/oracles
+
+peers: install   ## .venv-peers: the packages that `equirank bench` compares with, from their own lock (1.9 GB)
+	@scripts/peers
 
 unit: oracles    ## tests without servers
 	$(PYTEST) tests/unit -n $(WORKERS) $(FILES)

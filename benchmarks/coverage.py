@@ -42,11 +42,13 @@ POINTS = 400 / math.log(10)
 SECONDS = 5.0
 PERIODS = {"own model, 4": 4, "own model, 24": 24}
 """Games of an agent in a rating period, by kind of pool; 12 in others."""
+RANDOM: dict[str, dict[str, float]] = {"random": {}, "random, ties": {}, "random, prior": {"prior": 1.0}}
+"""Kinds of pools whose games are between random pairs, with the parameters of their solves."""
 NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
 
 
 class Cell(NamedTuple):
-    """One row of the grid. games: of each pair that meets, tasks of a table, or games in all (clustered and online)."""
+    """One row of the grid. games: of each pair that meets, tasks of a table, or games in all (clustered, random and online)."""
 
     method: str
     kind: str
@@ -81,6 +83,9 @@ def grid(pools: float) -> list[Cell]:
     found += cells("bradley_terry", "cyclic", [(6, 30, 400), (10, 100, 300)])
     found += cells("bradley_terry", "sparse", [(20, 20, 150), (50, 10, 60)])
     found += cells("bradley_terry", "clustered", [(16, 600, 150)])
+    for kind in RANDOM:
+        found += cells("bradley_terry", kind, [(32, 320, 200), (32, 2_000, 200)])
+    found += cells("copeland", "random", [(32, 320, 20)])
     found += cells("davidson", "transitive", [(3, 30, 600), (6, 30, 300), (10, 100, 200), (20, 10, 100)])
     found += cells("davidson", "cyclic", [(6, 30, 300)])
     found += (
@@ -114,6 +119,8 @@ def drawn(cell: Cell, seed: int) -> Pool:
         return _table(rng, cell)
     if cell.kind == "clustered":
         return _clustered(rng, cell)
+    if cell.kind in RANDOM:
+        return _random(rng, cell)
     gap = chances(rng, cell.agents, cyclic=cell.kind == "cyclic")
     first, second = np.triu_indices(cell.agents, 1)
     if cell.kind == "sparse":
@@ -159,6 +166,21 @@ def _clustered(rng: np.random.Generator, cell: Cell) -> Pool:
     )
 
 
+def _random(rng: np.random.Generator, cell: Cell) -> Pool:
+    """Games between random pairs. Where there are ties, equal agents tie 30 % of their games; expected points are those of the skills."""
+    skill = rng.normal(0.0, 0.7, cell.agents)
+    first, second = np.triu_indices(cell.agents, 1)
+    games = rng.multinomial(cell.games, np.full(len(first), 1 / len(first)))
+    points = 1 / (1 + np.exp(skill[second] - skill[first]))
+    tied = (0.6 if cell.kind == "random, ties" else 0.0) * np.minimum(points, 1 - points)
+    chance = np.stack([points - tied / 2, tied, 1 - points - tied / 2], axis=1)
+    counts = np.array([rng.multinomial(number, one) for number, one in zip(games, chance, strict=True)], float)
+    problem = GamesInput(_names(cell.agents), _tally(first, second, counts.T), NO_PLACES)
+    if cell.method == "bradley_terry":
+        return Pool(problem, 1500 + POINTS * (skill - skill.mean()))
+    return Pool(problem, _truth(cell, first, second, chance, skill[:, None] - skill))
+
+
 def _table(rng: np.random.Generator, cell: Cell) -> Pool:
     """Scores of agents on tasks drawn at random; the truth is the same method on 20,000 tasks of the same kind."""
     level = rng.normal(0.0, 1.0, cell.agents)
@@ -188,8 +210,9 @@ def _rated(result: Any) -> Any:
 def offline(cell: Cell, seed: int) -> dict[str, Any]:
     """Coverage of one pool by `equirank solve --intervals`."""
     pool = drawn(cell, seed)
-    plain = methods.solve(cell.method, pool.problem, {})
-    rows = sorted(add_intervals(cell.method, pool.problem, {}, plain, SECONDS, seed).agents, key=lambda row: row.agent)
+    parameters = RANDOM.get(cell.kind, {})
+    plain = methods.solve(cell.method, pool.problem, parameters)
+    rows = sorted(add_intervals(cell.method, pool.problem, parameters, plain, SECONDS, seed).agents, key=lambda row: row.agent)
     low, high = (
         np.array([math.nan if end is None else end for end in ends]) for ends in zip(*((row.low, row.high) for row in rows), strict=True)
     )

@@ -3,10 +3,10 @@
 `python -m benchmarks.deviation [--quick] [--full]`. Goals, one core: 20 agents on 18 tasks >= 100 times faster than the paper's way
 with equal ratings to 1e-8; 20 on 54 <= 1.5 s; 60 on 18 <= 1 s; 100 on 54 <= 15 s; 200 on 100 within 5 min and 4 GiB (`--full`).
 One reference has a column for every joint, without removing any symmetry, and warm-starts HiGHS from level to level. The other
-is the paper's own way, CVXPY with GLOP on the game without its symmetries, by the interpreter that `EQUIRANK_PEERS` names:
+is the paper's own way, CVXPY with GLOP on the game without its symmetries, in the environment of `make peers`:
 
-    scripts/peers .venv-peers
-    EQUIRANK_PEERS=.venv-peers/bin/python .venv/bin/python -m benchmarks.deviation
+    make peers
+    .venv/bin/python -m benchmarks.deviation
 
 Seconds are CPU seconds, one thread; `cert` bounds the rating error, `off` is the largest difference from the reference, `peak` the
 memory of the process that solved it. Every part has a process of its own and five minutes at most; all takes about five minutes on two

@@ -2,10 +2,10 @@
 
 `python -m benchmarks.equilibria [--quick] [--full]`. Goals, one core: CCE of 1500 prompts x 17 x 17 <= 3 s to a regret of eps + 1e-6;
 200 x 30 x 30 to 1e-6 <= 3 s; the limiting logit equilibrium of 1500 x 17 x 17 <= 3 s to 1e-6; both of 10,000 x 50 x 50 within 5 min and
-6 GiB (`--full`). polarix runs by the interpreter that `EQUIRANK_PEERS` names:
+6 GiB (`--full`). polarix runs in the environment of `make peers`:
 
-    scripts/peers .venv-peers
-    EQUIRANK_PEERS=.venv-peers/bin/python .venv/bin/python -m benchmarks.equilibria
+    make peers
+    .venv/bin/python -m benchmarks.equilibria
 
 It gets 30 CPU seconds: `left` is the largest gain that a player has at what it ends with. Its correlated equilibrium is finer than a
 coarse one, so only seconds and gaps compare. Seconds are CPU seconds, one thread; `cert` is the largest regret beyond eps over a
@@ -32,7 +32,7 @@ from benchmarks.common import Row, header, parser, seconds, stream
 from benchmarks.isolated import memory, run
 from benchmarks.peers import LONGEST, ask
 from benchmarks.workloads import preferences
-from ratings_core.equilibria import CCE, LLE, cce, lle
+from ratings_core.equilibria import CCE, LLE, CCEOptions, cce, lle
 from ratings_core.games import KingOfTheHill, NormalForm, mix_regrets
 from ratings_core.games.merging import units_of
 
@@ -54,7 +54,9 @@ def hill(prompts: int, models: int) -> KingOfTheHill:
 def ours(what: str, prompts: int, models: int, eps: float, repeats: int) -> dict[str, Any]:
     """In a process of its own: the seconds of the fastest, and what was found."""
     game = hill(prompts, models)
-    solve: Callable[[KingOfTheHill], CCE | LLE] = partial(cce, target="even", eps=eps) if what == "cce" else partial(lle, target="even")
+    solve: Callable[[KingOfTheHill], CCE | LLE] = (
+        partial(cce, target="even", options=CCEOptions(eps=eps)) if what == "cce" else partial(lle, target="even")
+    )
     solve(hill(4, 3))  # compiles
     found, spent = _timed(lambda: solve(game), repeats)
     entropy = {"relative_entropy": found.relative_entropy} if isinstance(found, CCE) else {"mixes": [own.tolist() for own in found.mixes]}

@@ -1,7 +1,8 @@
 """Files on the whole way that a user goes: start-up, reading, counting and answer, beside a plain loop, pandas with evalica, and before.
 
 `python -m benchmarks.files [--quick] [--before CHECKOUT] [--large ROWS]`. Every figure is the wall time of a process of its own, the best
-of three. With `--before`, the commands of another checkout run in the same round. Numbers are only compared within a run.
+of three; rows with `CPU` are its CPU time, which other work on the machine changes less. With `--before`, the commands of another checkout
+run in turn with these. Numbers are only compared within a run.
 
 Rows: a CSV of results (`solve` by Elo and by Bradley-Terry, `replay` into the log of an empty installation), JSON lines of battles, Parquet
 of battles, wide scores; a plain Python loop over the CSV that computes Elo; and pandas with evalica on the battles. Then the reading
@@ -20,7 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -110,16 +111,34 @@ def write_files(folder: Path, rows: int) -> dict[str, Path]:
     return files
 
 
-def seconds(words: Sequence[str], checkout: Path = HERE) -> float:
-    """Wall time of a process, the best of three, each with an empty folder for data. Raises `CalledProcessError` if it fails."""
-    best = float("inf")
-    for _ in range(TRIES):
-        with tempfile.TemporaryDirectory() as data:
-            env = {"PYTHONPATH": str(checkout), "EQUIRANK_DATA": data}
-            began = time.perf_counter()
-            subprocess.run([sys.executable, *words], cwd=checkout, env=env, check=True, capture_output=True)
-            best = min(best, time.perf_counter() - began)
-    return best
+class Taken(NamedTuple):
+    """Seconds that a process took, by the clock and on all cores."""
+
+    wall: float
+    cpu: float
+
+
+def best_of(words: Sequence[str], *checkouts: Path) -> list[Taken]:
+    """What a process takes in each checkout, the best wall time and the best CPU time of three rounds. Each has an empty folder for data.
+
+    Raises `CalledProcessError` if a process fails.
+    """
+    rounds = [[_run(words, checkout) for checkout in checkouts] for _ in range(TRIES)]
+    return [Taken(min(one.wall for one in runs), min(one.cpu for one in runs)) for runs in zip(*rounds, strict=True)]
+
+
+def _run(words: Sequence[str], checkout: Path) -> Taken:
+    with tempfile.TemporaryDirectory() as data, tempfile.TemporaryFile() as errors:
+        env = {"PYTHONPATH": str(checkout), "EQUIRANK_DATA": data}
+        began = time.perf_counter()
+        child = subprocess.Popen([sys.executable, *words], cwd=checkout, env=env, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - began
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            errors.seek(0)
+            raise subprocess.CalledProcessError(child.returncode, words, stderr=errors.read())
+    return Taken(wall, usage.ru_utime + usage.ru_stime)
 
 
 def reading(path: Path) -> float:
@@ -169,15 +188,17 @@ def rows_of(given: argparse.Namespace, files: dict[str, str], rows: int) -> Iter
     }
     size, taken = f"{rows:,} rows", dict[str, float]()
     for name, words in ways.items():
-        taken[name] = seconds(command(*words))
-        before = seconds(command(*words), given.before) if given.before else None
+        checkouts = [HERE, given.before] if given.before else [HERE]
+        now, *before = best_of(command(*words), *checkouts)
+        taken[name] = now.wall
         own = "" if "start" in name else f"{rows // 100:,} x {AGENTS}" if "scores" in name else size
-        yield Row(name, own, taken[name], "before", before)
+        yield Row(name, own, now.wall, "before", before[0].wall if before else None)
+        yield Row(f"{name}, CPU", own, now.cpu, "before", before[0].cpu if before else None)
     for name, reference, program, file in (
         ("results.csv, Elo", "a plain loop", _LOOP, "results.csv"),
         ("battles.csv, Bradley-Terry", "pandas and evalica", _PANDAS, "battles.csv"),
     ):
-        yield Row(name, size, taken[name], reference, seconds(["-c", program, files[file]]))
+        yield Row(name, size, taken[name], reference, best_of(["-c", program, files[file]], HERE)[0].wall)
 
 
 def main() -> None:

@@ -40,12 +40,28 @@ def _labels(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], si
     tails, heads = _nodes("tails", tails, size), _nodes("heads", heads, size)
     if len(tails) != len(heads):
         raise InputError("heads", len(heads), f"must have the length of tails, {len(tails)}")
+    if _nearby(tails, heads, size):
+        return np.zeros(size, np.int64)
     arcs = scipy.sparse.csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size))
     _, component = scipy.sparse.csgraph.connected_components(arcs, directed=True, connection=connection)
     _, first = np.unique(component, return_index=True)
     renamed = np.empty(len(first), np.int64)
     renamed[np.argsort(first)] = np.arange(len(first))
     return np.asarray(renamed[component], np.int64)
+
+
+def _nearby(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], size: int) -> bool:
+    """Whether every node is within two arcs of node 0, along them and against them. Then there is one component of either kind.
+
+    Most graphs of games pass, and this costs a fifth of building a sparse matrix.
+    """
+    for start, end in ((tails, heads), (heads, tails)):
+        reached = np.arange(size) == 0
+        for _ in range(2):
+            reached[end[reached[start]]] = True
+        if not reached.all():
+            return False
+    return True
 
 
 def _nodes(argument: str, values: NDArray[np.integer[Any]], size: int) -> NDArray[np.integer[Any]]:

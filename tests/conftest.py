@@ -18,8 +18,10 @@ settings.load_profile("equirank")
 
 LONGEST = {
     *("test_up", "test_kafka_end_to_end", "test_page", "test_one_digest", "test_task_pool", "test_store_sick", "test_log_kafka"),
-    *("test_kernel_cache", "test_online_laws", "test_archiver", "test_lle", "test_reading", "test_archive_erasure", "test_archive_history"),
-    *("test_archived_builds", "test_partition_streams", "test_freezing_slices", "test_intervals_of_replicates", "test_half_life"),
+    *("test_kernel_cache", "test_online_laws", "test_rank_flips", "test_files", "test_lle", "test_partition_streams"),
+    *("test_archived_builds", "test_archive_history", "test_archive_erasure", "test_archiver", "test_sigmoidal_program"),
+    *("test_near_clones", "test_near_clones_deviation", "test_reference", "test_freezing_slices", "test_guard_pages"),
+    *("test_warm", "test_precompile", "test_replay", "test_half_life"),
 }
 """Files whose tests take longest, as `--durations=0` tells."""
 

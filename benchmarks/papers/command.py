@@ -10,14 +10,14 @@ from benchmarks.papers.registry import PAPERS, chosen
 from benchmarks.papers.run import ROOT, Progress, Status, run_papers
 
 DEFAULT_FOLDER: Final = ROOT / ".cache" / "papers"
-_KINDS: Final = (Match.YES, Match.NOISE, Match.EXPLAINED, Match.NO)
+_KINDS: Final = (Match.YES, Match.NOISE, Match.EXPLAINED, Match.OTHER, Match.NO)
 
 
 def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, again: bool = False) -> int:
     """Run the items of papers, print one line for each, and write the pages.
 
     Args:
-        names: Names of papers; all if empty.
+        names: Names of papers, or PAPER/ITEM; all if empty.
         quick: Small sizes.
         folder: Where results, figures and pages are stored; `.cache/papers` of the checkout by default.
         again: Compute also what is stored.

@@ -41,6 +41,8 @@ class Match(StrEnum):
     """Not equal, and no further away than the stated noise of the experiment."""
     EXPLAINED = "no, explained"
     """Different for a known reason, and our value is the one that the reason predicts."""
+    OTHER = "no, other input"
+    """A statement that does not hold on our input. The paper's input is not public, so nothing follows for or against the paper."""
     NO = "no"
     """Different without an explanation. `equirank papers` fails."""
     NONE = "not printed"
@@ -210,7 +212,7 @@ def within(label: str, printed: float, ours: float, *, noise: float, tolerance: 
     return Value(label, shown(printed), shown(ours, tolerance or noise / 10), match, why)
 
 
-def claim(label: str, printed: str, ours: str, *, holds: bool, reason: str = "") -> Value:
+def claim(label: str, printed: str, ours: str, *, holds: bool, reason: str = "", other_input: str = "") -> Value:
     """Check a statement of the paper.
 
     Args:
@@ -218,11 +220,13 @@ def claim(label: str, printed: str, ours: str, *, holds: bool, reason: str = "")
         printed: The statement.
         ours: What we find, in words or numbers.
         holds: Whether it agrees with the statement.
-        reason: Why the statement does not hold here although nothing is wrong; it turns `no` into `no, explained`.
+        reason: Why the statement does not follow from the paper, as the caller has checked; it turns `no` into `no, explained`.
+        other_input: How our input differs from the paper's, which is not public; it turns `no` into `no, other input`.
     """
     if holds:
         return Value(label, printed, ours, Match.YES)
-    return Value(label, printed, f"does not hold ({ours})", Match.EXPLAINED if reason else Match.NO, reason)
+    match = Match.EXPLAINED if reason else Match.OTHER if other_input else Match.NO
+    return Value(label, printed, f"does not hold ({ours})", match, reason or other_input)
 
 
 def unprinted(label: str, ours: object, why: str = "") -> Value:

@@ -16,19 +16,24 @@ results.
 ```sh
 .venv/bin/equirank papers --full --output docs/papers   # make papers
 .venv/bin/equirank papers --quick                       # small sizes, at most five minutes
+.venv/bin/equirank papers vase/figure-2                 # one table or figure; its page names it
 ```
 
-| paper | items | compared values | match | within noise | no, explained | no | items not run |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| paper | items | compared values | match | within noise | no, explained | no, other input | no | items not run |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 _SUMMARY_END: Final = """
 - *Match*: equal to the tolerance in the table, or the paper's statement holds.
 - *Within noise*: the experiment is random, and the difference is at most the noise in the table.
 - *No, explained*: the printed value does not follow from the paper's definitions or data, and ours is the value that the stated reason
   predicts.
+- *No, other input*: a statement of the paper that does not hold on our input. The paper's input is not public, so nothing follows for or
+  against the paper. It counts as not reproduced.
 - *Items not run*: their input is not public, or was not on the machine. The page of the paper says which.
 
-Why it is built like this: [decision 75](../decisions/0075-papers.md).
+Which rating predicts real games best: [the scoreboard](scoreboard.md).
+
+Why the pages are built like this: [decision 75](../decisions/0075-papers.md).
 """
 
 
@@ -58,7 +63,7 @@ def results_of(paper: Paper, folder: Path) -> dict[str, Stored | None]:
 
 def _summary_row(paper: Paper, results: dict[str, Stored | None]) -> str:
     done = [result for result in results.values() if result is not None and result.status is Status.DONE]
-    counts = [sum(result.count(match) for result in done) for match in (Match.YES, Match.NOISE, Match.EXPLAINED, Match.NO)]
+    counts = [sum(result.count(match) for result in done) for match in (Match.YES, Match.NOISE, Match.EXPLAINED, Match.OTHER, Match.NO)]
     cells = [f"[{paper.title}]({paper.name}.md)", len(results), sum(counts), *counts, len(results) - len(done)]
     return _row(cells)
 

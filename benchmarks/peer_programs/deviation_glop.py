@@ -41,8 +41,9 @@ def rated(A):
     return ratings
 
 
-question = json.load(sys.stdin)
-table = np.array(question["scores"])
-started = time.process_time()
-found = rated(gain_rows(table))
-print(json.dumps({"seconds": time.process_time() - started, "ratings": found.tolist()}))
+if __name__ == "__main__":
+    question = json.load(sys.stdin)
+    table = np.array(question["scores"])
+    started = time.process_time()
+    found = rated(gain_rows(table))
+    print(json.dumps({"seconds": time.process_time() - started, "ratings": found.tolist()}))

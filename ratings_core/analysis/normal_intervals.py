@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.analysis.intervals import Intervals
 from ratings_core.batch.bradley_terry import components_of, inside
-from ratings_core.batch.covariance import centred
+from ratings_core.batch.covariance import centred, unfitted
 from ratings_core.batch.logistic import PairLikelihood, grounds_of, variance
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError, SolverError
@@ -62,7 +62,8 @@ def normal_intervals(
         InputError: An argument is out of range.
         SolverError: The information is singular to rounding.
 
-    Source: White 1982 (sandwich); Davidson 1970, eq. 2.6; Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks (single step).
+    Source: White 1982 (sandwich); MacKinnon and White 1985 (HC2); Davidson 1970, eq. 2.6; Mogstad, Romano, Shaikh and Wilhelm 2024,
+    Inference for Ranks (single step).
     """
     level, prior = _level(level), checks.number("prior", prior, low=0.0)
     if checks.instance("counts", counts, MetPairs).m > NORMAL_AGENTS:
@@ -176,16 +177,16 @@ def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float,
     bread[np.arange(m), np.arange(m)] += prior * variance(theta)
     bread[held] = bread[:, held] = 0.0
     bread[held, held] = 1.0
-    if groups:
-        sums = np.array([model.total(inside(group, component), theta) for group in groups])
-        meat = len(groups) / (len(groups) - 1) * (sums - sums.mean(axis=0)).T @ (sums - sums.mean(axis=0))
-    else:
-        meat = model.squares(within, theta)
     try:
         inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(bread), np.eye(len(bread)))
     except scipy.linalg.LinAlgError as error:
         raise SolverError("intervals cannot be computed: the information matrix is numerically singular; set a prior") from error
     inverse[held] = inverse[:, held] = 0.0
+    if groups:
+        sums = np.array([model.total(inside(group, component), theta) for group in groups])
+        meat = len(groups) / (len(groups) - 1) * (sums - sums.mean(axis=0)).T @ (sums - sums.mean(axis=0))
+    else:
+        meat = model.squares(within, theta, inverse)
     covariance = np.asarray((inverse @ meat @ inverse)[:m, :m], np.float64)
     return covariance if prior else centred(covariance, component)
 
@@ -203,15 +204,21 @@ class _Scores:
         own, border = win + tie / 4 - points**2, tie / 2 - points * tie
         return self._outer(counts, games * own, games * border, games * tie * (1 - tie))
 
-    def squares(self, counts: MetPairs, theta: Floats) -> Floats:
-        """Sum over games of the outer products of their scores, dense (m, m) or (m + 1, m + 1)."""
+    def squares(self, counts: MetPairs, theta: Floats, inverse: Floats) -> Floats:
+        """Sum over games of the outer products of their scores, each divided by `unfitted`, dense (m, m) or (m + 1, m + 1).
+
+        inverse: inverse information of the fit.
+        """
         win, tie, _ = self._shares(counts, theta)
         points = win + tie / 2
         result = ((counts.won, 1.0, 0.0), (counts.tied, 0.5, 1.0), (counts.lost, 0.0, 0.0))
         own = sum(number * (score - points) ** 2 for number, score, _ in result)
         border = sum(number * (score - points) * (tied - tie) for number, score, tied in result)
         corner = sum(number * (tied - tie) ** 2 for number, _, tied in result)
-        return self._outer(counts, own, border, corner)
+        of_both, of_tie = tie / 2 - points * tie, tie * (1 - tie)
+        given_nu = win + tie / 4 - points**2 - np.divide(of_both**2, of_tie, out=np.zeros_like(tie), where=of_tie > 0)
+        kept = unfitted(counts, given_nu, inverse)
+        return self._outer(counts, own / kept, border / kept, corner / kept)
 
     def total(self, counts: MetPairs, theta: Floats) -> Floats:
         """Sum of the scores of all games (m,) or (m + 1,)."""

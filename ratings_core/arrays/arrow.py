@@ -33,6 +33,7 @@ _FIXED: Final[dict[pa.DataType, type[np.generic]]] = {
     pa.float32(): np.float32,
     pa.float64(): np.float64,
 }
+_ARROW: Final = {np.dtype(kind): held for held, kind in _FIXED.items()}
 
 
 def whole(values: pa.Array, null: int = 0) -> NDArray[np.int64]:
@@ -88,10 +89,22 @@ def arrow_texts(texts: Arena) -> pa.Array:
     )
 
 
+def arrow_numbers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Numbers as an Arrow array of the same type, without a copy.
+
+    Args:
+        values: (n,), of a NumPy type of integers or floats.
+        valid: bool (n,), mask of the values that are not null; None for all.
+    """
+    held = np.ascontiguousarray(values)
+    bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(_ARROW[held.dtype], len(held), [bitmap, pa.py_buffer(held)])
+
+
 def arrow_cells(cells: Sequence[str | None] | Sequence[float | None]) -> pa.Array:
     """Texts or finite and infinite numbers as an Arrow array of large strings or doubles, with a null for each None."""
     held = np.array([cell is not None for cell in cells], np.bool_)
-    if any(isinstance(cell, str) for cell in cells):
+    if isinstance(next((cell for cell in cells if cell is not None), None), str):
         kind, buffers = pa.large_string(), arrow_texts(pack([cell or "" for cell in cells])).buffers()[1:]  # type: ignore[misc]
     else:
         kind, buffers = pa.float64(), [pa.py_buffer(np.array([np.nan if cell is None else cell for cell in cells], np.float64))]

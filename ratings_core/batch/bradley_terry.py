@@ -107,9 +107,10 @@ def bradley_terry(
     the limit of the full maximum-likelihood fit, in which the results of games between components become certain.
 
     options.standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior, the information is the
-    curvature of the posterior). ``sandwich`` also holds if results vary less or more than in the model, as ties do (White 1982). Both
-    assume independent games of weight 1. Their errors are too small for games of more than two sides, because they treat the pairs of
-    such a game as independent. ``clustered`` needs `Comparisons`. It is the sandwich estimate by outcome, and the pairs of an outcome may
+    curvature of the posterior). ``sandwich`` also holds if results vary less or more than in the model, as ties do (White 1982; squared
+    residuals are divided by 1 minus the leverage, MacKinnon and White 1985). Both assume independent games of weight 1. Their errors are
+    too small for games of more than two sides, because they treat the pairs of such a game as independent. ``clustered`` needs
+    `Comparisons`. It is the sandwich estimate by outcome, without correction for leverage, and the pairs of an outcome may
     depend on each other in any way.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, divided by its
@@ -252,7 +253,7 @@ def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, ki
     """Covariance of theta minus its component's mean, in logits squared (m, m)."""
     covariance = inverse_curvature(likelihood, theta, component)
     if kind == "sandwich":
-        covariance = covariance @ pair_meat(likelihood.counts, theta) @ covariance
+        covariance = covariance @ pair_meat(likelihood.counts, theta, covariance) @ covariance
     elif comparisons is not None:
         covariance = covariance @ outcome_meat(comparisons, component, theta) @ covariance
     comparable = (component[:, None] == component) & ~_alone(component)

@@ -1,6 +1,6 @@
 """Covariance of pairwise logistic fits: the inverse curvature, and sums of scores by pair or by outcome for sandwich estimators."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import scipy
@@ -11,6 +11,9 @@ from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import SolverError
 from ratings_core.graphs import Labels
 from ratings_core.solution import Floats
+
+_ROUNDING: Final = 1e-9
+"""Least value of 1 minus a leverage: it is above 0, and smaller values are rounding."""
 
 
 def inverse_curvature(likelihood: PairLikelihood, theta: Floats, component: Labels) -> Floats:
@@ -42,10 +45,23 @@ def centred(covariance: Floats, component: Labels) -> Floats:
     return np.asarray(np.where(component[:, None] == component, covariance - mean[:, None] - mean + grand_mean[:, None], 0.0), np.float64)
 
 
-def pair_meat(counts: MetPairs, theta: Floats) -> Floats:
-    """Sum of the outer products of pair scores (m, m). Each pair counts as an independent outcome."""
+def unfitted(counts: MetPairs, information: Floats, inverse: Floats) -> Floats:
+    """1 minus the leverage of one game of each pair (pairs,), the derivative of its fitted result with respect to its result.
+
+    A fit follows each result a little, so the expected square of a residual is the variance of the result times this share (MacKinnon and
+    White 1985, HC2). information: of one game of each pair about the gap, other parameters given (pairs,); inverse: inverse information of
+    the fit (m, m) or larger.
+    """
+    spread = inverse.diagonal()
+    of_gap = spread[counts.first] + spread[counts.second] - 2 * inverse[counts.first, counts.second]
+    return np.maximum(1 - information * of_gap, _ROUNDING)
+
+
+def pair_meat(counts: MetPairs, theta: Floats, inverse: Floats) -> Floats:
+    """Sum of the outer products of game scores (m, m), each divided by `unfitted`. inverse: inverse information of the fit (m, m)."""
     expected = scipy.special.expit(theta[counts.first] - theta[counts.second])
     squares = counts.won * (1 - expected) ** 2 + counts.lost * expected**2 + counts.tied * (0.5 - expected) ** 2
+    squares /= unfitted(counts, expected * (1 - expected), inverse)
     return Curvature(counts, np.asarray(squares, np.float64), np.zeros(counts.m)).dense()
 
 

@@ -170,7 +170,10 @@ def _shares(x: Floats, log_nu: float) -> tuple[Floats, Floats, Floats]:
 
 
 def _newton(model: _Model, point: Floats, tolerance: float, max_steps: int) -> tuple[Floats, int]:
-    """Take damped Newton steps until the gradient per game is at most `tolerance`, and one more. Returns the point and the step count."""
+    """Take damped Newton steps until the gradient per game is at most `tolerance`, and one more if it halves this gradient.
+
+    Returns the point and the step count.
+    """
     games, value = model.games, model.value(point)
     for step in range(max_steps):
         gradient = model.gradient(point)
@@ -178,13 +181,13 @@ def _newton(model: _Model, point: Floats, tolerance: float, max_steps: int) -> t
         way, share = _step(model, point, gradient), 1.0
         ahead, there = point - way, model.value(point - way)
         nearer = float(np.abs(model.gradient(ahead) / games).max()) <= 0.5 * off  # near the optimum, rounding hides a decrease
+        if off <= tolerance:  # a step within rounding can also lead away, where conjugate gradients solve it roughly
+            return (ahead if nearer else point), step + 1
         while not nearer and not there <= value + _NOISE * abs(value) and share > _SHORTEST:
             share /= 2
             ahead = point - share * way
             there = model.value(ahead)
         point, value = ahead, there
-        if off <= tolerance:
-            return point, step + 1
     return point, max_steps
 
 

@@ -1,7 +1,7 @@
 """The input of batch methods: wins, losses and ties, one row for each pair of agents that met."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -13,6 +13,7 @@ from ratings_core.solution import Floats
 from ratings_core.tallies import pair_counts as tallies
 
 Ids = NDArray[np.int64]
+MatrixT = TypeVar("MatrixT", bound=checks.Matrix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ def pair_counts(wins: Any, ties: Any = None) -> MetPairs:
         if ties is not None:
             raise InputError("ties", ties, "must be left out if wins is a MetPairs, which contains ties")
         return wins
+    if ties is None and not checks.is_sparse(wins):
+        return _of_dense(_allowed("wins", checks.nonnegative("wins", wins)))
     beaten = _accepted("wins", wins)
     drawn = _accepted("ties", ties) if ties is not None else None
     if drawn is not None and drawn.shape != beaten.shape:
@@ -89,10 +92,20 @@ def _accepted(argument: str, matrix: Any) -> checks.Sparse:
         accepted = checks.sparse_nonnegative(argument, matrix)
     else:
         accepted = scipy.sparse.csr_array(checks.nonnegative(argument, matrix))
-    checks.zero_diagonal(argument, accepted)
-    if (most := float(accepted.data.max(initial=0.0))) > checks.LARGEST_WEIGHT:
+    return _allowed(argument, accepted)
+
+
+def _allowed(argument: str, matrix: MatrixT) -> MatrixT:
+    """The nonnegative matrix, dense or sparse. Raises `InputError` for pairs of an agent with itself and for weights beyond the limit."""
+    checks.zero_diagonal(argument, matrix)
+    if (most := float(matrix.max())) > checks.LARGEST_WEIGHT:
         raise InputError(argument, most, f"must hold weights of at most {checks.LARGEST_WEIGHT:g}")
-    return accepted
+    return matrix
+
+
+def _of_dense(wins: Floats) -> MetPairs:
+    first, second = np.nonzero(np.triu((wins > 0) | (wins.T > 0)))
+    return MetPairs(len(wins), first, second, wins[first, second], wins[second, first], np.zeros(len(first)))
 
 
 def _from_upper(beaten: checks.Sparse, drawn: "checks.Sparse | None") -> MetPairs:

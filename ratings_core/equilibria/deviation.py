@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ratings_core.deadline import Deadline
 from ratings_core.equilibria import starts
+from ratings_core.equilibria.exact_gains import least_gains_exactly
 from ratings_core.equilibria.lexicographic import LeastGains, least_gains
 from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.equilibria.record import GameRatings, facts_of_joint
@@ -37,6 +38,9 @@ LARGEST_UNIT_RATIO: Final = 1e6
 certificate misses errors (seen: 8e-5 of the largest unit at a ratio of 1e9).
 """
 
+EXACT_ENTRIES: Final = 2000
+"""Games of at most so many strategies times joints, without copies, are solved in whole numbers, in up to some tens of milliseconds."""
+
 
 _DEFAULTS: Final = DeviationOptions()
 
@@ -51,7 +55,8 @@ class Deviation(GameRatings):
     of some level.
     certificate: ``rating_error`` over `unit`: the largest error of a level's program, including the errors of the levels that it depends
     on, weighted with their multipliers (to first order), plus the largest difference between the ratings and the gains of `play` in the
-    original game.
+    original game. Games of at most `EXACT_ENTRIES` have exact levels (`stats.exact`). In larger games, the first order misses errors where
+    strategies differ by less than about 1e-8 of `unit`: they can be rated as exact copies.
     """
 
     play: JointDistribution
@@ -67,8 +72,8 @@ def deviation(
     game: any number of players, general sum. One factor scales all players' payoffs, because the ratings depend on the ratio of their units
     (at most `LARGEST_UNIT_RATIO`);
     options.merge: exact clones are removed first and get the rating of the first, which changes no rating; options.max_solves: a few for
-    each strategy are needed; start: from the answer for a similar game, whose strategies are matched by name. It saves work and changes no
-    rating.
+    each strategy are needed; start: from the answer for a similar game, whose strategies are matched by name. It saves work in games that
+    are not solved exactly, and changes no rating.
 
     Raises `InputError` for invalid arguments, `SolverError` (with the ratings) beyond the tolerance.
     """
@@ -76,7 +81,11 @@ def deviation(
     started = time.perf_counter()
     deadline, tolerance = Deadline.within(options.max_seconds), options.tolerance
     small = reduced(game, merge=options.merge)
-    least = _certain(small.gains, tolerance, options.max_solves, _joints(start, game, small), deadline)
+    joints = _joints(start, game, small)
+    if small.gains.rows * small.gains.joint_count <= EXACT_ENTRIES:
+        least = least_gains_exactly(small.gains, max_solves=options.max_solves, deadline=deadline)
+    else:
+        least = _certain(small.gains, tolerance, options.max_solves, joints, deadline)
     by_player = tuple(small.unit * ratings for ratings in small.of_strategies(least.gains))
     play = small.play(least.ids, least.probability)
     error = float(least.errors.max()) + _difference(deviation_gains(game, play), by_player) / small.unit

@@ -106,9 +106,8 @@ class RowReader(TableReader):
         if column is None or self._times is None:
             return None
         times = cells.moments(column)
-        if is_text := times is None:
-            coded = cells.coded(column)
-            times = self._times.read(coded.texts)[coded.code] if len(cells) else np.zeros(0)
+        if has_no_type := times is None:
+            times = self._written_times(self._times, cells, column)
         is_time = np.isfinite(times)
         if not self._is_sure_of_times and len(times):
             if not is_time.any() and not self._has_a_time(column):
@@ -118,10 +117,19 @@ class RowReader(TableReader):
         verdicts.refuse(~is_time, column, RULE)
         verdicts.refuse(np.abs(times) > MAX_TIME, column, f"must be within +-{MAX_TIME:g} seconds of 1970 (milliseconds: divide by 1000)")
         known = times[is_time]
-        if len(known) and is_text:
+        if len(known) and has_no_type:
             are_years = bool(((known >= _YEARS[0]) & (known < _YEARS[1]) & (known % 1 == 0)).all())
             self._year = float(known[0]) if are_years and (self._year is None or self._year) else 0.0
         return times
+
+    @staticmethod
+    def _written_times(times: Times, cells: Cells, column: str) -> Floats:
+        """Times that are numbers or texts. The texts of numbers are not made where the numbers give the same times."""
+        values = cells.wide_numbers(column)
+        if values is not None and (read := times.of_numbers(values)) is not None:
+            return read
+        coded = cells.coded(column)
+        return times.read(coded.texts)[coded.code] if len(cells) else np.zeros(0)
 
     def check(self) -> None:
         """Raise `InputError` if all times of the table are numbers of years."""

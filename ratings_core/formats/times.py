@@ -27,6 +27,8 @@ _ORDER: Final = "must show whether the day or the month comes first: say it with
 _SHORT_YEAR: Final = 2
 _COMPACT: Final = len("20260131")
 """Eight digits are a date, not a number of seconds."""
+_FIRST_COMPACT: Final = 10.0 ** (_COMPACT - 1)
+"""The smallest number of eight digits."""
 
 
 class Times:
@@ -55,6 +57,15 @@ class Times:
         if self._form is None:
             self._order.of(text for text in texts if "/" in text)
         return np.array([self._seconds(text.strip()) for text in texts], np.float64)
+
+    def of_numbers(self, values: Floats) -> Floats | None:
+        """Seconds since 1970 of a column of numbers, float64 (n,), as `read` gives for their texts: NaN for one that is not finite.
+
+        None if their texts must be read: with a format, or because a number of eight digits is a date.
+        """
+        if self._form is not None or ((values >= _FIRST_COMPACT) & (values < 10 * _FIRST_COMPACT)).any():
+            return None
+        return np.where(np.isfinite(values), values, np.nan)
 
     def _seconds(self, text: str) -> float:
         if self._form is not None:

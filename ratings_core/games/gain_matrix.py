@@ -4,6 +4,7 @@ A linear program over joint distributions needs two operations: to compute some 
 gains for given weights of the rows (the pricing step of column generation). Both only need contractions of the payoffs.
 """
 
+import math
 from itertools import pairwise
 from typing import Protocol, TypeAlias
 
@@ -24,6 +25,17 @@ class GainMatrix(Protocol):
     @property
     def rows(self) -> int:
         """Number of deviations."""
+
+    @property
+    def joint_count(self) -> int:
+        """Number of joints, the orders of interchangeable players included."""
+
+    def whole_gains(self, digits: int) -> tuple[Ids, NDArray[np.int64], int]:
+        """Ids of all joints, their gains as exact whole numbers (rows, joints), and the scale: the gains times it are these numbers.
+
+        Of joints that differ by an exchange of interchangeable players, one is listed. digits: decimals of the payoffs, at most 14;
+        payoffs are within +-1.
+        """
 
     def columns(self, ids: Ids) -> Floats:
         """Gains at the joints `ids` (k,), a column per joint, (rows, k)."""
@@ -52,6 +64,18 @@ class TensorGains:
     def rows(self) -> int:
         """Number of strategies of all classes of players together."""
         return int(self._rows[-1].stop)
+
+    @property
+    def joint_count(self) -> int:
+        """Number of entries of a player's payoffs."""
+        return math.prod(self.game.shape)
+
+    def whole_gains(self, digits: int) -> tuple[Ids, NDArray[np.int64], int]:
+        """Gains in whole numbers. Means over interchangeable players are whole because payoffs are multiplied by their numbers."""
+        ids = np.arange(self.joint_count) if self._repeated is None else np.flatnonzero(~self._repeated)
+        parts = math.lcm(*self._seats.size.tolist())
+        whole = TensorGains(NormalForm.of([np.rint(tensor * 10.0**digits) * parts for tensor in self.game.payoffs]), self._seats)
+        return ids, whole.columns(ids).astype(np.int64), 10**digits * parts
 
     def joints(self, ids: Ids) -> Joints:
         """The joints of the ids, (k, N)."""
@@ -108,6 +132,16 @@ class PairGains:
     def rows(self) -> int:
         """Number of agents and tasks together."""
         return sum(self._scores.shape)
+
+    @property
+    def joint_count(self) -> int:
+        """Number of ordered pairs of agents times tasks."""
+        return len(self._scores) * self._scores.size
+
+    def whole_gains(self, digits: int) -> tuple[Ids, NDArray[np.int64], int]:
+        """Gains in whole numbers. Scores are doubled, because gains hold means of two agents."""
+        ids = np.arange(len(self._first) * self._scores.shape[1])
+        return ids, PairGains(np.rint(self._scores * 10.0**digits) * 2).columns(ids).astype(np.int64), 2 * 10**digits
 
     def joints(self, ids: Ids) -> Joints:
         """Agent, opponent (not before the agent) and task, (k, 3)."""

@@ -14,8 +14,10 @@ Kernels are read from all of these folders and written to the first that is writ
 """
 
 import inspect
+import pickle
 import shutil
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -26,6 +28,7 @@ from typing import Any, Final
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import rtsys
 from numba.misc.appdirs import AppDirs
 
@@ -34,6 +37,12 @@ from ratings_core.kernels.sources import fingerprint
 VERSIONS_KEPT: Final = 4
 """Number of folders kept for a module. Several checkouts may share a cache; a new folder replaces the oldest one."""
 _DIGITS: Final = 16
+SLOW: Final = 0.5
+"""Seconds. The first kernel of a process that took longer to compile is named on stderr, if a person reads it."""
+_told: Final[list[str]] = []
+"""The kernel that was named."""
+_REBUILD: Final = ("numba.core.environment", "_rebuild_env")
+"""Module and name of the function that numba's files name for each environment: globals and constants of a compiled function."""
 _unsaved: Final[list[str]] = []
 """Reasons why kernels could not be saved, from the first failure of the process."""
 
@@ -48,6 +57,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         if function.__closure__:
             raise TypeError(f"{function.__qualname__} is a closure: a kernel is a function of a module, so that its sources are known")
         self._py_func = function
+        self._missed_at = 0.0
         self.enable()
 
     @property
@@ -80,10 +90,13 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             with suppress(PermissionError):  # another user's folder
                 if (data := self._file(folder).load(key)) is not None:
                     return CompileResult._rebuild(target_context, *data)  # noqa: SLF001 - numba's cache does so
+        self._missed_at = time.perf_counter()  # numba compiles now, and then calls save_overload
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save the machine code for one signature in the first writable folder; warn once if no folder is writable.
+
+        The first kernel of a process that took longer than `SLOW` to compile is named on stderr, if that is a terminal or a notebook.
 
         Args:
             sig: Types of the arguments, as numba describes them.
@@ -101,6 +114,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             except OSError as error:
                 reasons.append(f"{folder.parent}: {error.strerror}")
             else:
+                _tell(self._py_func.__qualname__, time.perf_counter() - self._missed_at, folder.parent)
                 return
         _warn("; ".join(reasons))
 
@@ -122,7 +136,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             yield root / f"{module}-{self._hash[:_DIGITS]}"
 
     def _file(self, folder: Path) -> Any:
-        return IndexDataCacheFile(str(folder), self._name, self._hash)
+        return _File(str(folder), self._name, self._hash)
 
     def _make(self, folder: Path) -> None:
         """Create the folder, and remove the oldest folders of the same module."""
@@ -132,6 +146,36 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         others = (path for path in folder.parent.glob(f"{self._module[0]}-{'?' * _DIGITS}") if path != folder)
         for old in sorted(others, key=_written, reverse=True)[VERSIONS_KEPT - 1 :]:
             shutil.rmtree(old, ignore_errors=True)  # another process that uses it compiles again
+
+
+class _File(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """The files of one kernel. Reading machine code imports no module of the functions that were compiled into it."""
+
+    def _load_data(self, name: str) -> Any:
+        with Path(self._data_path(name)).open("rb") as file:
+            return _Unpickler(file).load()
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """See `pickle.Unpickler`."""
+        return _environment if (module, name) == _REBUILD else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[object], name: str) -> Environment:
+    """What `_rebuild_env` of numba returns, without an import of the module.
+
+    Only object mode reads the module's globals, and code that uses it is never saved. numba's modules of arrays and texts, which each
+    kernel with an array names here, would take a tenth of a second of every process.
+    """
+    environment = lookup_environment(name)
+    if environment is None:
+        known = sys.modules.get(module)
+        environment = Environment(vars(known) if known else {"__name__": module})
+        environment.consts[:] = constants
+        environment.env_name = name
+        Environment._memo[name] = environment  # noqa: SLF001 - where numba looks for it
+    return environment
 
 
 def _roots(file: Path) -> Iterator[Path]:
@@ -147,6 +191,14 @@ def _written(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _tell(name: str, seconds: float, folder: Path) -> None:
+    """Tell a waiting person once per process that kernels are compiled now, and only once. Logs of programs do not get this line."""
+    reader = sys.stderr.isatty() or "ipykernel" in sys.modules
+    if seconds >= SLOW and reader and not _told:
+        _told.append(name)
+        sys.stderr.write(f"equirank: compiling kernels for this machine, once ({name} took {seconds:.1f} s); they are kept in {folder}\n")
 
 
 def _warn(reasons: str) -> None:

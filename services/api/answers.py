@@ -21,8 +21,9 @@ from services.api.pool_agents import PoolAgents
 from services.api.problems import ApiError
 from services.api.replies import Boards, Value
 from services.api.workers import Workers
+from services.boards.cursors import digest
 from services.boards.insight import Insight
-from services.boards.reading import Board
+from services.boards.reading import Board, ShownProvisional
 from services.boards.slice_boards import is_sliced
 from services.boards.store.protocol import INSIGHT, PoolHead, PoolVersion, StoreError
 from services.boards.store.versions import Versions
@@ -47,7 +48,7 @@ class Asked(NamedTuple):
     """The answer that a reader polls, and the key of the cache.
 
     method, start: method and first row of a single board. rows: most rows of a board, or of each board of a summary.
-    everyone: as of `services.boards.reading.board`. wanted: which agents the rows of a single board have.
+    everyone: as of `services.boards.reading.board`. wanted, shown: which agents the rows of a single board have.
     part: slice of a summary; empty for all outcomes.
     """
 
@@ -58,7 +59,18 @@ class Asked(NamedTuple):
     rows: int = 0
     everyone: bool = False
     wanted: AgentFilter = VISIBLE
+    shown: ShownProvisional = ShownProvisional.INCLUDE
     part: str = ""
+
+    @property
+    def selects(self) -> bool:
+        """Whether rows are left out by a filter."""
+        return self.wanted.selects or self.shown is not ShownProvisional.INCLUDE
+
+    @property
+    def filters(self) -> str:
+        """Checksum of the filters."""
+        return digest(*self.wanted, self.shown)
 
 
 Build: TypeAlias = Callable[[Asked, Mapping[str, Board]], Value | None]
@@ -176,8 +188,8 @@ class Answers:
         return await asyncio.shield(task)
 
     def agents_version(self, pool: str) -> Version:
-        """Return the version of what boards show of a pool's agents."""
-        return () if self._agents is None else self._agents.version(pool)
+        """Return the version of what boards show of a pool besides what is published: its agents, and which method leads."""
+        return () if self._agents is None else (*self._agents.version(pool), self._agents.leading_method(pool))
 
     def hidden(self, pool: str) -> frozenset[str]:
         """Return the agents of a pool that answers leave out."""

@@ -2,18 +2,18 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
 from litestar import HttpMethod, Litestar, MediaType, Request, Response, Router, route
-from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.types import ASGIApp, Receive, Scope, Send
 
 from ratings_core.errors import InputError
 from services.api import (
@@ -90,6 +90,7 @@ _ROUTES: Final = (
     options,  # first, because a path takes one such route
     *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
+    methods.choose_leading_method,
     *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves, why.explain_rating),
     slices.list_slices,
     *(seasons.list_seasons, seasons.start_season, seasons.withdraw_season, seasons.get_season_board),
@@ -124,20 +125,31 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         feeds=feeds, agents=indexes, pool_agents=pool_agents, dead_letters=log.dead_letters,
         clock=clock, partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
-    app = _routes(State({"context": shared}, deep_copy=False))
-    return RequestMiddleware(with_head(polls.around(app)), access, metrics, before_stop=feeds.end)
+    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop=feeds.end)
 
 
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document, with an example of each answer. No log, store or setting is needed."""
-    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(_routes(State()).openapi_schema.to_schema()))
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(_routes().openapi_schema.to_schema()))
     return with_examples(document)
 
 
-def _routes(state: State) -> Litestar:
+def _serving(shared: Context) -> ASGIApp:
+    """Return the routes with a context, which `context` finds in a request's state."""
+    routes = _routes()
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["context"] = shared
+        await routes(scope, receive, send)
+
+    return answered
+
+
+@cache
+def _routes() -> Litestar:
+    """Return the routes, which all applications of this process share and keep no state in. To make them takes 50 ms."""
     return Litestar(
         [Router("/", route_handlers=_ROUTES, before_request=known_parameters), *_OTHERS],
-        state=state,
         dependencies={"here": Provide(here)},
         exception_handlers={**dict.fromkeys(_PROBLEMS, _refused), Exception: _fault},
         openapi_config=_document(),

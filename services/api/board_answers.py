@@ -11,16 +11,16 @@ from litestar.params import QueryParameter
 
 from ratings_core.errors import InputError, MissingExtraError
 from ratings_core.records.times import seconds
-from services.api.answers import tag_of
+from services.api.answers import Asked, tag_of
 from services.api.context import Method, Pool
 from services.api.described import Described
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.problems import ApiError
 from services.api.slices import SliceText, board_name
-from services.boards.cursors import Cursor, cursor_of
+from services.boards.cursors import Cursor, FilterCursor, cursor_of, filter_cursor_of
 from services.boards.formats import BoardFormat, encoded_rows
 from services.boards.past import When
-from services.boards.reading import Board, ShownProvisional, without_some
+from services.boards.reading import Board, ShownProvisional
 from services.control.details import COUNTRY_PATTERN, MOST_TAGS, AgentFilter, check_country, check_tag_key
 from services.wire.pools import check_pool_name
 
@@ -77,8 +77,8 @@ OfGeneration: TypeAlias = Annotated[
 Shown: TypeAlias = Annotated[
     ShownProvisional,
     QueryParameter(
-        description="`exclude`: without provisional agents, and the others ranked among themselves. `only`: provisional agents alone. Not "
-        "with `cursor` or `agents`; pages by `start` and `count`. With other filters, `filter_place` counts only agents that are shown."
+        description="`exclude`: without provisional agents. `only`: provisional agents alone. A filter like `country`: ranks are those of "
+        "the complete board, `filter_place` counts the agents that are shown, and `cursor` continues."
     ),
 ]
 Country: TypeAlias = Annotated[
@@ -127,18 +127,19 @@ class AskedBoard:
         """Raise `InputError` for parameters that exclude each other."""
         check_pool_name(self.pool)
         past = self.position is not None or self.at is not None
-        if self.by_evidence and (self.cursor is not None or self.agents is not None):
-            raise InputError("provisional", self.provisional.value, "must not be sent with cursor or agents")
         if self.generation is not None and not past:
             raise InputError("generation", self.generation, "must be sent with position or at")
         if self.cursor is not None and (past or self.start is not None or self.agents is not None):
             raise InputError("cursor", self.cursor[:100], "must not be sent with start, agents, position or at")
         if self.agents is not None and (past or self.start is not None or self.count is not None):
             raise InputError("agents", ", ".join(self.agents[:5]), "must not be sent with start, count, position or at")
-        if self.wanted.selects and (past or (self.start is not None and not self.by_evidence) or self.agents is not None):
-            rule = "must not be sent with start, agents, position or at: continue by a cursor, or by start with provisional"
+        if self.wanted.selects and past:
+            rule = "must not be sent with position or at: details and games are those of now"
             raise InputError("country, organisation, tag, min_games", tuple(self.wanted), rule)
-        if self.part is not None and (self.wanted.selects or self.hidden or self.by_evidence):
+        if self.selects and (self.start is not None or self.agents is not None):
+            rule = "must not be sent with start or agents: continue by a cursor"
+            raise InputError("country, organisation, tag, min_games, provisional", (*self.wanted, self.provisional.value), rule)
+        if self.part is not None and (self.selects or self.hidden):
             raise InputError("slice", self.part, "must not be sent with provisional or filters: games are counted by pool")
 
     @property
@@ -161,12 +162,16 @@ class AskedBoard:
     @property
     def page(self) -> bool:
         """Whether the answer is a first page of the newest board, or one by `start` and `count`, that everybody may read."""
-        return self.cursor is None and self.agents is None and self.when is None and not self.hidden and not self.by_evidence
+        return self.cursor is None and self.agents is None and self.when is None and not self.hidden
+
+    def asked(self, rows: int = 0) -> Asked:
+        """What an answer has, as it is cached. rows: most rows."""
+        return Asked("board", self.pool, self.name, self.begin, rows, self.everyone, self.wanted, self.provisional)
 
     @property
-    def by_evidence(self) -> bool:
-        """Whether provisional agents are left out, or shown alone."""
-        return self.provisional is not ShownProvisional.INCLUDE
+    def selects(self) -> bool:
+        """Whether rows are left out by a filter."""
+        return self.asked().selects
 
     @property
     def when(self) -> When | None:
@@ -175,19 +180,19 @@ class AskedBoard:
             return None
         return When(self.position, None if self.at is None else seconds(self.at, "at"))
 
-    def filtered(self, board: Board, form: BoardFormat) -> Board:
-        """The requested rows of a complete board; any other board as it is."""
-        return without_some(board, self.provisional, self.begin, self.rows(form)) if self.by_evidence else board
-
     def rows(self, form: BoardFormat) -> int | None:
         """Largest number of rows; None for all rows."""
         if self.count is not None:
             return self.count
         return _ROWS if form is BoardFormat.JSON or self.start is not None or self.cursor is not None else None
 
-    def continued(self) -> Cursor | None:
-        """The cursor. Raises `InputError`."""
-        return None if self.cursor is None else cursor_of(self.cursor, self.pool, self.name)
+    def continued(self) -> Cursor | FilterCursor | None:
+        """The cursor; a `FilterCursor` if and only if the request has filters. Raises `InputError`."""
+        if self.cursor is None:
+            return None
+        if self.selects:
+            return filter_cursor_of(self.cursor, self.pool, self.name, self.asked().filters)
+        return cursor_of(self.cursor, self.pool, self.name)
 
 
 def _tag(text: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from services.api.slices import SliceText, board_name, board_text
 from services.boards import filtered
 from services.boards import reading as boards
 from services.boards.agent_columns import AgentColumns
-from services.boards.cursors import Cursor, ReplacedBoard, digest, filter_cursor_of
+from services.boards.cursors import Cursor, FilterCursor, ReplacedBoard
 from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
@@ -74,9 +74,9 @@ def built(
             return _summary(store, directory, provisional, clock(), agents, asked, known)
         case "board":
             read: Callable[..., Board | None]
-            if asked.wanted.selects:
+            if asked.selects:
                 columns = agents.columns(asked.pool, store.live.head(asked.pool))
-                read = partial(filtered.page, store, _selection(agents, columns, asked), None, asked.rows)
+                read = partial(filtered.page, store, selection(agents, columns, asked), None, asked.rows)
             else:
                 read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
             board = read(now=clock(), provisional=provisional)
@@ -85,10 +85,10 @@ def built(
             return insight(store.solved, asked.pool, now=clock())
 
 
-def _selection(agents: PoolAgents, columns: AgentColumns, asked: Asked) -> filtered.Selection:
+def selection(agents: PoolAgents, columns: AgentColumns, asked: Asked) -> filtered.Selection:
     """What a request with filters selects. Raises as `AgentColumns.matching`."""
     matching = agents.matching(asked.pool, columns, asked.wanted)
-    return filtered.Selection(asked.pool, asked.method, digest(*asked.wanted), matching, asked.everyone)
+    return filtered.Selection(asked.pool, asked.method, asked.filters, matching, asked.everyone, asked.shown)
 
 
 def _summary(
@@ -115,7 +115,7 @@ def _summary(
     )
     columns = agents.columns(asked.pool, head)
     shown = {**known, **{board.name: columns.board(board) for board in read}}
-    return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
+    return Boards(pool=view(directory, asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
 
 async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: ignore[type-arg]
@@ -164,29 +164,25 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     if asked.hidden:
         here.access.check_key(request, admin=True)
     if form is BoardFormat.JSON and asked.page:
-        rows = asked.rows(form) or 0
-        return await polled(request, Asked("board", asked.pool, asked.name, asked.begin, rows, asked.everyone, asked.wanted))
+        return await polled(request, asked.asked(asked.rows(form) or 0))
     if (head := await here.workers.readers.run(partial(here.store.live.head, asked.pool))) is not None:
         await here.pool_agents.ready(head)
-    cursor = None if asked.wanted.selects else asked.continued()
+    cursor = asked.continued()
     when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
-    count = None if asked.by_evidence else asked.rows(form)
+    count = asked.rows(form)
     if when is not None:
         workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, count)
     else:
         everyone = asked.everyone or form is not BoardFormat.JSON
-        workers, read = (
-            here.workers.downloads if asked.by_evidence else workers,
-            partial(_get_newest, here, asked, cursor, count, everyone=everyone),
-        )
-    shown = partial(_with_columns, here, asked, head, form, read)
+        read = partial(_get_newest, here, asked, cursor, count, everyone=everyone)
+    shown = partial(_with_columns, here, asked, head, read)
     return board_reply(request, asked, form, await workers.run(lambda: board_body(shown(), form)))
 
 
-def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, form: BoardFormat, read: Callable[[], Board]) -> Board:
-    """Read a board and choose its rows, with what it shows of agents."""
-    board = asked.filtered(read(), form)  # before the columns, so that an agent that was hidden since is left out
+def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read: Callable[[], Board]) -> Board:
+    """Read a board, with what it shows of agents."""
+    board = read()  # before the columns, so that an agent that was hidden since is left out
     return here.pool_agents.columns(asked.pool, head).board(board, hidden=asked.hidden)
 
 
@@ -242,7 +238,7 @@ def _answer_uncached(here: Context, asked: Asked) -> Value:
     return cast("Value", read_or_raise(here, asked.pool, asked.method, what, read))
 
 
-def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: int | None, *, everyone: bool) -> Board:
+def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, count: int | None, *, everyone: bool) -> Board:
     """Read the newest board. count: largest number of rows; None for all rows. Raises `ApiError`.
 
     everyone: as of `services.boards.reading.board`; a cursor has its own choice.
@@ -253,11 +249,11 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
     if asked.agents is not None:
         names = [check_name(name, "agents") for name in asked.agents]
         read = partial(_rows_of_visible, here, asked, names)
-    elif asked.wanted.selects:
-        read = partial(_get_filtered, here, asked, count, everyone=everyone)
+    elif asked.selects:
+        read = partial(_get_filtered, here, asked, cursor, count, everyone=everyone)
     elif count is None:
         read = partial(boards.whole, store, pool, method, now=now, provisional=provisional)
-    elif cursor is not None:
+    elif isinstance(cursor, Cursor):
         read = partial(boards.resumed, store, cursor, count=count, now=now, provisional=provisional)
     else:
         read = partial(boards.board, store, pool, method, start=asked.begin, count=count, everyone=everyone)
@@ -271,17 +267,18 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
         raise ApiError(410, "board replaced", str(error)) from error
 
 
-def _get_filtered(here: Context, asked: AskedBoard, count: int | None, *, everyone: bool) -> Board | None:
+def _get_filtered(
+    here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, count: int | None, *, everyone: bool
+) -> Board | None:
     """Read rows that match filters. count, everyone: as of `_get_newest`. Raises `InputError`, `ReplacedBoard`."""
     columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool))
-    selected = _selection(here.pool_agents, columns, Asked("board", asked.pool, asked.method, 0, 0, everyone, asked.wanted))
+    selected = selection(here.pool_agents, columns, asked.asked())._replace(everyone=everyone)
     now, provisional = here.clock(), here.settings.provisional
     if count is None:
         return filtered.complete(here.store, selected._replace(everyone=True), now=now, provisional=provisional)
-    cursor = None if asked.cursor is None else filter_cursor_of(asked.cursor, asked.pool, asked.method, selected.filters)
-    if cursor is not None:
-        selected = selected._replace(everyone=cursor.everyone)
-    return filtered.page(here.store, selected, cursor, count, now=now, provisional=provisional)
+    if not isinstance(cursor, FilterCursor):
+        return filtered.page(here.store, selected, None, count, now=now, provisional=provisional)
+    return filtered.page(here.store, selected._replace(everyone=cursor.everyone), cursor, count, now=now, provisional=provisional)
 
 
 def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> Board | None:
@@ -292,21 +289,27 @@ def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> 
     return boards.of_agents(here.store, asked.pool, asked.name, names, now=here.clock(), provisional=here.settings.provisional)
 
 
-def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: When, count: int | None) -> Board:
+def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, when: When, count: int | None) -> Board:
     """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
-    start = 0 if asked.by_evidence else start
-    generation = asked.generation if cursor is None else cursor.generation
-    part = slice_text(asked.part)
-    rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
+    generation, now, part = asked.generation if cursor is None else cursor.generation, here.clock(), slice_text(asked.part)
+    past = PastBoards(here.store, files, control)
+
+    def read(start: int, most: int) -> tuple[Board, str]:
+        rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
+        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past.board, rows, now))
+        return page, boards.past_version(page)
+
     try:
-        read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
-        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), read)
+        if count is not None and asked.selects:
+            return filtered.page_of_file(read, file_selection(here, asked), cursor if isinstance(cursor, FilterCursor) else None, count)
+        page, version = read(start, most)
         if count is None and len(page.rows) == most:  # a kept solve may have fewer rows than its total
             boards.check_size(page)
-        version = boards.past_version(page)
-        page = boards.with_next(page, version, start) if cursor is None else boards.continued(page, version, cursor)
+        if count is None and asked.selects:
+            return filtered.matching_rows(page, file_selection(here, asked))
+        page = boards.continued(page, version, cursor) if isinstance(cursor, Cursor) else boards.with_next(page, version, start)
         return page if len(page.rows) == most else msgspec.structs.replace(page, next=None)  # a kept solve has its best rows alone
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
@@ -314,6 +317,11 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: Whe
         raise ApiError(409, "several generations", str(error)) from error
     except ReplacedBoard as error:
         raise ApiError(410, "board replaced", str(error)) from error
+
+
+def file_selection(here: Context, asked: AskedBoard) -> filtered.Selection:
+    """What a request selects of a past or final board. It needs no index of agents, because these boards have no filter by games."""
+    return selection(here.pool_agents, AgentColumns(here.pool_agents.details(asked.pool), None), asked.asked())._replace(everyone=True)
 
 
 def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None]) -> ReadT:

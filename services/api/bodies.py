@@ -96,7 +96,7 @@ class LimitedBody(ASGIMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         """Answer one request."""
-        bodies: Bodies = scope["litestar_app"].state.context.bodies
+        bodies: Bodies = scope["state"]["context"].bodies
         read = False
         with bodies.share() as hold:
 

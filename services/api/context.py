@@ -119,7 +119,7 @@ class Context:
 
 def context(connection: Connection) -> Context:
     """Return the context of the application that serves a request."""
-    return cast("Context", connection.app.state.context)
+    return cast("Context", connection.scope["state"]["context"])
 
 
 async def here(request: Request) -> Context:  # type: ignore[type-arg]

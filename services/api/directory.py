@@ -45,13 +45,14 @@ class Directory:
         self._pools = {**self._pools, standing.pool: standing}
         return standing
 
-    def want(self, pool: str, asked: Callable[[Generation | GenerationRequest], GenerationRequest]) -> int:
+    def want(self, pool: str, asked: Callable[[Generation | GenerationRequest], GenerationRequest], *, begins_season: bool = False) -> int:
         """Request a generation; return the request's offset in the control log. Raises `NoPool`, `InputError`, `LogError`.
 
         asked: makes the request from the pool's present definition: its waiting request, else its newest generation, else its creation.
+        begins_season: as of `ControlLog.want`.
         """
         wanted = asked(self.control.standing(pool))
-        return self.control.want(placed_wish(wanted, self.control.refresh(), self._history))
+        return self.control.want(placed_wish(wanted, self.control.refresh(), self._history), begins_season=begins_season)
 
     def seen(self) -> Mapping[str, PoolCreated]:
         """Return all pools, from a copy that is at most about 1 s old if the log answers.
@@ -86,6 +87,10 @@ class Directory:
     def details(self, pool: str) -> PoolDetails:
         """Return the details of a pool's agents, as they were last read."""
         return self.control.known().details.of(pool)
+
+    def leading_method(self, pool: str) -> str:
+        """Return the method that the pages of a pool show first, as it was last read; empty if they choose."""
+        return self.control.known().leading.get(pool, "")
 
     def write_details(self, pool: str, changes: Mapping[str, DetailsChange], now: float, most_agents: int) -> int:
         """Write changes of agents' details; see `ControlLog.write_details`."""

@@ -34,10 +34,10 @@ async def get_operations(here: Here, count: Annotated[int, _COUNT] = 20) -> Oper
 def _report(partition: int, heard: Heard | None) -> PartitionReport:
     if heard is None:
         return PartitionReport(partition=partition)
-    told = heard.heartbeat
+    heartbeat = heard.heartbeat
     return PartitionReport(
-        partition=partition, shard=told.shard, epoch=told.epoch, position=told.position, lag_records=told.lag, lag_seconds=told.lag_seconds,
-        idle_seconds=heard.idle_seconds, stopped=told.stopped, reason=told.reason,
+        partition=partition, shard=heartbeat.shard, epoch=heartbeat.epoch, position=heartbeat.position, lag_records=heartbeat.lag,
+        lag_seconds=heartbeat.lag_seconds, idle_seconds=heard.idle_seconds, stopped=heartbeat.stopped, reason=heartbeat.reason,
     )  # fmt: skip
 
 

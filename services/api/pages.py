@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
+from urllib.parse import unquote
 
 from litestar import Request as Asked
 from litestar import Response, get
@@ -15,15 +16,17 @@ Request: TypeAlias = Asked[Any, Any, Any]
 
 
 _ADDRESSES: Final = ["/", "/pools/{pool:str}", "/pools/{pool:str}/agents/{agent:str}", "/copies", "/operations"]
+_LONGEST_NAME: Final = 256
 _EMBEDDED: Final = ("/pools/",)
 """Pages that other sites may show in a frame. They only read, and have no field for a key."""
 
 
 @get(_ADDRESSES, include_in_schema=False)
 async def get_page(request: Request) -> Response[bytes]:
-    """Return the web page. All addresses get the same page, whose script reads the address."""
+    """Return the web page. All addresses get the same scripts, which read the address; title and description name pool and agent."""
+    names = [unquote(str(request.path_params.get(name, "")))[:_LONGEST_NAME] for name in ("pool", "agent")]
     embedded = request.query_params.get("embed") == "1" and request.url.path.startswith(_EMBEDDED)
-    return _send(request, page(), "no-cache", {"Content-Security-Policy": policy("*")} if embedded else {})
+    return _send(request, page(*names), "no-cache", {"Content-Security-Policy": policy("*")} if embedded else {})
 
 
 @get("/docs", include_in_schema=False)

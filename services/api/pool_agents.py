@@ -72,6 +72,10 @@ class PoolAgents:
         """Return the hidden agents of a pool, as they were last read."""
         return self._directory.details(pool).hidden()
 
+    def leading_method(self, pool: str) -> str:
+        """Return the method that the pages of a pool show first, as it was last read; empty if they choose."""
+        return self._directory.leading_method(pool)
+
     def columns(self, pool: str, head: PoolHead | None) -> AgentColumns:
         """Return what boards of a pool show of agents now."""
         if head is None:
@@ -144,6 +148,10 @@ class PoolAgents:
         with self._lock:
             self._matching[key] = found
             self._matching.move_to_end(key)
-            while len(self._matching) > _MOST_FILTERS or (len(self._matching) > 1 and sum(map(len, self._matching.values())) > _MOST_NAMES):
+            while len(self._matching) > _MOST_FILTERS or (len(self._matching) > 1 and self._named() > _MOST_NAMES):
                 self._matching.popitem(last=False)
         return found
+
+    def _named(self) -> int:
+        """Number of the names of all kept filters."""
+        return sum(found.size or 0 for found in self._matching.values())

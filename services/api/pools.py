@@ -14,6 +14,7 @@ from ratings_core.records.names import check_visible_name
 from services.api.bodies import LimitedBody
 from services.api.context import Context, Here, Pool, admin_key
 from services.api.described import Decoded, Described, problems
+from services.api.directory import Directory
 from services.api.problems import ApiError, no_pool, not_read, not_there_now
 from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, fresh_reply
 from services.boards import folding
@@ -40,7 +41,7 @@ async def list_pools(request: Request, here: Here, start: Start = 0, count: Coun
     read, created = await here.heads.get(), await here.workers.readers.run(here.directory.seen)
     heads = {head.pool: head for head in read.heads}
     names = sorted({*heads, *created})
-    views = [view(name, _brief(heads.get(name)), created.get(name)) for name in names[start : start + count]]
+    views = [view(here.directory, name, _brief(heads.get(name)), created.get(name)) for name in names[start : start + count]]
     stale = msgspec.UNSET if read.stale_seconds is None else read.stale_seconds
     freshness = folding.freshness(range(here.partitions), read.heard, here.settings.fresh_seconds)
     trouble = msgspec.UNSET if freshness.fresh else freshness.says
@@ -59,7 +60,7 @@ def _last_known(here: Context, pool: str) -> PoolView | None:
     head = None if read is None else next((head for head in read.heads if head.pool == pool), None)
     if read is None or read.stale_seconds is None or head is None:
         return None
-    known = view(pool, head, here.directory.seen().get(pool))
+    known = view(here.directory, pool, head, here.directory.seen().get(pool))
     unknown = folding.unknown([partition_of(pool, here.partitions)], here.settings.fresh_seconds)
     return msgspec.structs.replace(known, folding=unknown, stale_seconds=read.stale_seconds)
 
@@ -104,7 +105,7 @@ def pool_view(here: Context, pool: str) -> PoolView:
     created = here.directory.seen().get(pool)
     if head is None and created is None:
         raise no_pool(pool) if here.directory.complete else not_read(pool)
-    return view(pool, head, created)
+    return view(here.directory, pool, head, created)
 
 
 def published(here: Context, pool: str) -> PoolView:
@@ -126,11 +127,11 @@ def _awaits_shard(here: Context, pool: str) -> bool:
     return partition_of(pool, here.partitions) not in here.store.heartbeats.read()
 
 
-def view(pool: str, head: PoolHead | None, created: PoolCreated | None) -> PoolView:
+def view(directory: Directory, pool: str, head: PoolHead | None, created: PoolCreated | None) -> PoolView:
     """Combine a pool's head from the store and its record from the control log. Either may be missing."""
     kind = head.kind if head is not None else str(created.kind) if created is not None else ""
     label = created.label if created is not None else head.label if head is not None else ""
-    return PoolView(pool=pool, kind=kind, label=label, head=head)
+    return PoolView(pool=pool, kind=kind, label=label, head=head, leading_method=directory.leading_method(pool))
 
 
 def _brief(head: PoolHead | None) -> PoolHead | None:
@@ -158,4 +159,4 @@ def _create(here: Context, wanted: PoolCreated) -> Response[PoolView]:
     known = known or standing != wanted  # a concurrent request may have created it
     if standing.label != wanted.label:
         raise ApiError(409, "pool exists", f"pool {wanted.pool} exists with the label {standing.label!r}")
-    return Response(view(wanted.pool, here.store.live.head(wanted.pool), standing), status_code=200 if known else 201)
+    return Response(view(here.directory, wanted.pool, here.store.live.head(wanted.pool), standing), status_code=200 if known else 201)

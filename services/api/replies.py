@@ -35,6 +35,7 @@ class PoolView(msgspec.Struct, frozen=True, kw_only=True):
         kind: `games` or `scores`.
         label: Text shown beside the name.
         head: Newest summary of the pool; None before the first outcome was folded.
+        leading_method: Method that pages show first; empty if they choose by what has an answer.
         folding: Whether the pool's partition is being folded. Only present in the answer for a single pool.
         stale_seconds: As in `Boards`. Only present in the answer for a single pool.
     """
@@ -43,6 +44,7 @@ class PoolView(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     label: str
     head: PoolHead | None
+    leading_method: str = ""
     folding: Freshness | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
@@ -88,6 +90,12 @@ class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     methods: dict[str, dict[str, float | str | bool]]
     slices: dict[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
+
+
+class LeadingWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The method that pages of a pool show first. method: An online or solved method of the pool; empty to let pages choose."""
+
+    method: str
 
 
 class MethodChoices(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from services.api.board_answers import (
     board_reply,
     format_of,
 )
+from services.api.boards import file_selection
 from services.api.bodies import LimitedBody
 from services.api.context import Context, Here, Method, Pool, admin_key, context
 from services.api.described import Decoded, Described, problems
@@ -34,6 +35,8 @@ from services.api.replies import GenerationWish, SeasonAsked, Seasons
 from services.api.slices import SliceText
 from services.boards import reading as boards
 from services.boards.agent_columns import AgentColumns
+from services.boards.cursors import FilterCursor
+from services.boards.filtered import matching_rows, page_of_file
 from services.boards.formats import BoardFormat
 from services.boards.reading import Board, ShownProvisional
 from services.boards.season_boards import NoSeason, SeasonBoards
@@ -160,7 +163,7 @@ def season_boards(here: Context) -> SeasonBoards:
 def _listed(here: Context, pool: str) -> Seasons:
     pool_view(here, pool)  # raises 404 if the pool does not exist
     try:
-        return Seasons(pool=pool, seasons=season_boards(here).seasons(pool))
+        return Seasons(pool=pool, seasons=season_boards(here).seasons(pool, here.store.live.head(pool)))
     except OSError as error:
         raise ApiError(503, "files cannot be read", f"the files of seasons cannot be read now: {error}") from error
 
@@ -175,7 +178,7 @@ def _start(here: Context, pool: str, asked: SeasonAsked) -> GenerationWish:
     def request(standing: Generation | GenerationRequest) -> GenerationRequest:
         return season_request(here.directory.control.known(), standing, season, asked.start, here.clock())
 
-    return GenerationWish(pool=pool, wish=here.directory.want(pool, request))
+    return GenerationWish(pool=pool, wish=here.directory.want(pool, request, begins_season=True))
 
 
 def _withdraw(here: Context, pool: str, season: str) -> Seasons:
@@ -201,22 +204,27 @@ def _with_details(here: Context, season: str, asked: AskedBoard, form: BoardForm
 
 def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> Board:
     """Read a final board. Raises `ApiError`, `InputError`, `StoreError`."""
-    count, cursor = None if asked.by_evidence else asked.rows(form), asked.continued()
+    count, cursor = asked.rows(form), asked.continued()
     if cursor is not None and (cursor.source, cursor.version) != ("season", season):
         raise InputError("cursor", asked.cursor, "must be the `next` of an earlier answer for this board")
     agents = None if asked.agents is None else [check_name(name, "agents") for name in asked.agents]
     pool_view(here, asked.pool)  # raises 404 if the pool does not exist
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
-    start = 0 if asked.by_evidence else start
+    now, provisional = here.clock(), here.settings.provisional
+    board = partial(season_boards(here).board, asked.pool, season, asked.method, part=slice_text(asked.part))
+    read = partial(board, now=now, provisional=provisional)
     try:
-        read = partial(season_boards(here).board, asked.pool, season, asked.method, start=start, count=most, agents=agents)
-        read = partial(read, part=slice_text(asked.part))
-        page = read(now=here.clock(), provisional=here.settings.provisional)
+        if count is not None and asked.selects:
+            position = cursor if isinstance(cursor, FilterCursor) else None
+            rows = file_selection(here, asked)
+            return page_of_file(lambda begin, size: (read(start=begin, count=size), season), rows, position, count)
+        page = read(start=start, count=most, agents=agents)
     except NoSeason as error:
         raise ApiError(404, "not found", f"{error}: GET /v1/pools/{asked.pool}/seasons lists them") from error
     except boards.WithoutRow as error:
         raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
     if count is None and agents is None and len(page.rows) == most:
         boards.check_size(page)
-    page = page if count is not None or agents is not None else msgspec.structs.replace(page, next=None)
-    return asked.filtered(page, form)
+    if count is None and asked.selects:
+        return matching_rows(page, file_selection(here, asked))
+    return page if count is not None or agents is not None else msgspec.structs.replace(page, next=None)

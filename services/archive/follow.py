@@ -83,7 +83,7 @@ def follow(
     gap_to = _gap_to(topic, writer, partition, beyond(skipped.get(partition, ()), writer.position), lost)
     with closing(open_reader(topic, {partition: writer.position if gap_to is None else gap_to}, skipped)) as reader:
         while commits < _MOST_COMMITS and writer.position < end:
-            taken = _read(topic, reader, partition, end)
+            taken = read_records(topic, reader, partition, end, COMMIT_BYTES)
             if not taken:  # no record follows below `end`
                 return Followed(writer.position, writer.rows - before, commits, True)
             reached = max(min(reader.position(partition), end), taken[-1].offset + 1)
@@ -108,11 +108,14 @@ def _gap_to(topic: Topic, writer: ArchiveWriter, partition: int, following: int,
     return after
 
 
-def _read(topic: Topic, reader: Reader, partition: int, end: int) -> list[Record]:
-    """Records of the next commit, below `end`. Raises `LogError` if the log ends below `end`, or gives no records in time."""
+def read_records(topic: Topic, reader: Reader, partition: int, end: int, most: int) -> list[Record]:
+    """The next records below `end`, of approximately `most` bytes; the last poll may exceed it. Empty if none follow.
+
+    Raises `LogError` if the log ends below `end`, or gives no records in time.
+    """
     taken: list[Record] = []
     size = silent = 0
-    while size < COMMIT_BYTES and (begin := reader.position(partition)) < end:
+    while size < most and (begin := reader.position(partition)) < end:
         records = [record for record in reader.poll(_POLL_SECONDS, _POLL_RECORDS).get(partition, ()) if record.offset < end]
         taken += records
         size += sum(len(record.value) for record in records)

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from ratings_core.errors import InputError
+from services.boards.agent_history import last_played
 from services.boards.agent_index import AgentIndex, NoIndex, outcomes_of
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board
@@ -25,7 +26,7 @@ class Matching:
 
     Args:
         version: Changes with what decides who matches. Equal versions mean equal agents.
-        names: Names of the agents; None for all agents with a number of games.
+        names: Names of the agents; None for all agents, or all with a number of games if there is an index.
         index: The index that counts these games.
         least: The number of games.
         left_out: Hidden agents that are left out of these.
@@ -40,20 +41,23 @@ class Matching:
         self._index, self._least, self._left_out = index, least, left_out
         self._ids = None if index is None else index.with_games(least)
 
-    def __len__(self) -> int:
-        """Number of agents; hidden agents with enough games may be counted."""
-        return len(self._names) if self._names is not None else 0 if self._ids is None else len(self._ids)
+    @property
+    def size(self) -> int | None:
+        """Number of agents; hidden agents with enough games may be counted. None if all agents match but hidden ones."""
+        return len(self._names) if self._names is not None else None if self._ids is None else len(self._ids)
 
     def names(self) -> list[str]:
-        """Names of the agents, in no order."""
+        """Names of the agents, in no order. Empty if `size` is None."""
         if self._names is not None or self._index is None or self._ids is None:
             return list(self._names or ())
         return [name for name in self._index.names(self._ids) if name not in self._left_out]
 
     def among(self, names: Sequence[str]) -> list[bool]:
         """Which of these agents match."""
-        if self._names is not None or self._index is None:
-            return [name in (self._names or ()) for name in names]
+        if self._names is not None:
+            return [name in self._names for name in names]
+        if self._index is None:
+            return [name not in self._left_out for name in names]
         enough = outcomes_of(self._index.played(names).games) >= self._least
         return [has_enough and name not in self._left_out for name, has_enough in zip(names, enough.tolist(), strict=True)]
 
@@ -104,7 +108,7 @@ class AgentColumns:
         index = None if wanted.min_games is None else self._checked_index(wanted.min_games)
         left_out = frozenset[str]() if wanted.hidden else self._details.hidden()
         if not wanted.of_details:
-            return Matching(self.version_of(wanted), None if index is not None else (), index, wanted.min_games or 0, left_out)
+            return Matching(self.version_of(wanted), None, index, wanted.min_games or 0, left_out)
         names = [agent for agent, details in self._details.items() if wanted.accepts(details)]
         if index is not None:
             enough = outcomes_of(index.played(names).games) >= (wanted.min_games or 0)
@@ -135,10 +139,11 @@ def _detailed(row: AgentRow, details: AgentDetails) -> AgentRow:
 
 
 def _with_games(rows: Sequence[AgentRow], index: AgentIndex) -> list[AgentRow]:
-    played = index.played([row.agent for row in rows])
+    names = [row.agent for row in rows]
+    played, times = index.played(names), last_played(index, names)
     columns = (outcomes_of(weights).tolist() for weights in (played.games, played.wins, played.draws, played.losses))
     return [
-        msgspec.structs.replace(row, games=games, wins=wins, draws=draws, losses=losses) if known else row
+        msgspec.structs.replace(row, games=games, wins=wins, draws=draws, losses=losses, last_played=times.get(row.agent)) if known else row
         for row, known, games, wins, draws, losses in zip(rows, played.known.tolist(), *columns, strict=True)
     ]
 

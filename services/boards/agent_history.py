@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Final, TypeVar
@@ -331,6 +331,23 @@ def played(index: AgentIndex | NoIndex, name: str) -> Played:
     except NoIndex as error:  # the profile has ratings and ranks nevertheless
         log.warning("%s", error)
         return nothing
+
+
+def last_played(index: AgentIndex, names: Sequence[str]) -> dict[str, float]:
+    """Times of the newest outcomes of agents, by their names, as `OutcomeHistoryReader.last_times`.
+
+    Empty if the pool keeps no history, or it cannot be read now.
+    """
+    history = index.history
+    if history is None:
+        return {}
+    ids = {agent: name for agent, name in zip(index.ids(names).tolist(), names, strict=True) if agent != UNKNOWN}
+    try:
+        times = read_history(lambda: history.last_times(ids), index)
+    except NoIndex as error:  # the rows have ratings and games nevertheless
+        log.warning("%s", error)
+        return {}
+    return {ids[agent]: time for agent, time in times.items()}
 
 
 def thinned(time: NDArray[np.float64], value: NDArray[np.float64], most: int) -> NDArray[np.int64]:

@@ -175,6 +175,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
         slice: Slice of the pool's outcomes that `outcomes` and `methods` count, such as `language:English`. Absent for all outcomes.
+        slices: Slice, such as `language:English` -> method -> the agent's rating in it. Only slices in which it has a rating.
     """
 
     pool: str
@@ -192,6 +193,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
     streak: Streak | None
     details: AgentDetails | None = None
     slice: str | msgspec.UnsetType = msgspec.UNSET
+    slices: dict[str, dict[str, MethodRating]] = {}
 
 
 class KnownAgents(NamedTuple):
@@ -382,6 +384,10 @@ def profile(
         streak=times.streak,
         details=None if known is None else known.details.get(name),
         slice=str(part) if part else msgspec.UNSET,
+        slices={
+            part: {method: _method_rating(board) for method, board in ratings.items()}
+            for part, ratings in reading.agent_slices(store, head, name, now=now, provisional=provisional).items()
+        },
     )
 
 

@@ -50,14 +50,16 @@ class FilterCursor(msgspec.Struct, frozen=True, array_like=True, tag="filtered")
     Attributes:
         pool: Name of the pool.
         method: Name of the method.
-        source: `live` or `solved`, as in `Board`.
+        source: As in `Board`.
         version: As in `Cursor`.
         filters: Checksum of the filters.
         matching: Version of the set of agents that match.
-        start: Index on the board from which rows are examined; 0 if the agents that match are looked up by their names.
+        start: Index from which rows are examined: on the board, or among the agents that match if these are looked up by their names.
         matched: Number of rows of the pages before.
         by_name: Whether the agents that match are looked up by their names.
         everyone: As in `Cursor`.
+        position: As in `Cursor`.
+        generation: As in `Cursor`.
     """
 
     pool: str
@@ -70,6 +72,8 @@ class FilterCursor(msgspec.Struct, frozen=True, array_like=True, tag="filtered")
     matched: int
     by_name: bool
     everyone: bool
+    position: int | None = None
+    generation: int | None = None
 
 
 class ReplacedBoard(Exception):  # noqa: N818 - names the fact
@@ -99,9 +103,7 @@ def place_of(cursor: str, kind: type[PlaceT], rule: str = RULE) -> PlaceT:
 def cursor_of(text: str, pool: str, method: str) -> Cursor:
     """Read a cursor of a board. Raises `InputError` if it is not one, or is one of another board."""
     cursor = place_of(text, Cursor, _BOARD_RULE)
-    known = cursor.source in {"live", "solved", "past", "season"} and (cursor.position is not None) == (cursor.source == "past")
-    in_range = 0 <= cursor.start < 2**31 and (cursor.position is None or 0 <= cursor.position < 2**63)
-    if (cursor.pool, cursor.method) != (pool, method) or not known or not in_range:
+    if (cursor.pool, cursor.method) != (pool, method) or not _is_possible(cursor):
         raise InputError("cursor", text[:100], _BOARD_RULE)
     return cursor
 
@@ -109,10 +111,16 @@ def cursor_of(text: str, pool: str, method: str) -> Cursor:
 def filter_cursor_of(text: str, pool: str, method: str, filters: str) -> FilterCursor:
     """Read a cursor of an answer with filters. Raises `InputError` if it is not one, or is one of another board or of other filters."""
     cursor = place_of(text, FilterCursor, _FILTER_RULE)
-    in_range = 0 <= cursor.start < 2**31 and 0 <= cursor.matched < 2**31 and cursor.source in {"live", "solved"}
-    if (cursor.pool, cursor.method, cursor.filters) != (pool, method, filters) or not in_range:
+    possible = _is_possible(cursor) and 0 <= cursor.matched < 2**31
+    if (cursor.pool, cursor.method, cursor.filters) != (pool, method, filters) or not possible:
         raise InputError("cursor", text[:100], _FILTER_RULE)
     return cursor
+
+
+def _is_possible(cursor: Cursor | FilterCursor) -> bool:
+    """Whether the source of a cursor exists, and its numbers are in range."""
+    known = cursor.source in {"live", "solved", "past", "season"} and (cursor.position is not None) == (cursor.source == "past")
+    return known and 0 <= cursor.start < 2**31 and (cursor.position is None or 0 <= cursor.position < 2**63)
 
 
 def digest(*parts: object) -> str:

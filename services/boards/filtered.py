@@ -3,15 +3,17 @@
 If few agents match, they are looked up by their names and put in the board's order. Otherwise rows are examined from the page's begin on.
 """
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from services.boards import reading
 from services.boards.agent_columns import Matching
 from services.boards.cursors import FilterCursor, ReplacedBoard, text_of
-from services.boards.reading import Board
+from services.boards.reading import Board, ShownProvisional
 from services.boards.result import AgentRow
 from services.boards.store.protocol import INSIGHT, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
@@ -22,6 +24,8 @@ _MOST_NAMED: Final = 20_000
 _RARE: Final = 20
 """Agents are looked up by their names if at most one of this many agents of the board matches."""
 _ROWS_A_READ: Final = 1000
+_ROWS_A_FILE_READ: Final = 20_000
+"""Rows of a read of a board that is in files. Each read loads the whole board."""
 MOST_EXAMINED: Final = 100_000
 """Most rows that are examined for one page. A page may end there with fewer rows than were asked for."""
 
@@ -35,6 +39,7 @@ class Selection(NamedTuple):
         filters: Checksum of the filters.
         matching: The agents that match.
         everyone: Whether agents outside the support of a maximal lottery have rows.
+        shown: Whether rows of provisional agents match.
     """
 
     pool: str
@@ -42,16 +47,43 @@ class Selection(NamedTuple):
     filters: str
     matching: Matching
     everyone: bool = True
+    shown: ShownProvisional = ShownProvisional.INCLUDE
+
+    def of(self, rows: Sequence[AgentRow | None]) -> list[tuple[int, AgentRow]]:
+        """Index and row of the rows that match."""
+        named = [(index, row) for index, row in enumerate(rows) if row is not None and self.shown.has(row)]
+        matches = self.matching.among([row.agent for _, row in named])
+        return [place for place, matched in zip(named, matches, strict=True) if matched]
+
+
+class _Part(NamedTuple):
+    """Rows that were read in one step.
+
+    Attributes:
+        board: The board, with any rows.
+        version: Version of the board; empty if it changed in between.
+        rows: Rows from an index on; None for an agent that left the board.
+        total: Number of rows that can be read.
+    """
+
+    board: Board
+    version: str
+    rows: Sequence[AgentRow | None]
+    total: int
+
+
+_Read: TypeAlias = Callable[[int, int], _Part | None]
+"""Reads rows from an index on, a number of rows at most. Returns None if there is no such board."""
 
 
 class _Page(NamedTuple):
     """Rows of a page.
 
     Attributes:
-        board: The board, with other rows.
+        board: The board, with any rows.
         version: Version of the board; empty if it changed in between.
         rows: The rows that match.
-        start: Index on the board after the last examined row; 0 if agents were looked up by their names.
+        start: Index after the last examined row.
         ended: Whether no row follows.
     """
 
@@ -65,7 +97,7 @@ class _Page(NamedTuple):
 def page(
     store: RedisStore, selected: Selection, cursor: FilterCursor | None, count: int, *, now: float, provisional: Provisional = PROVISIONAL
 ) -> Board | None:
-    """A page of the rows that match. Returns None if there is no such board.
+    """A page of the rows of a live or solved board that match. Returns None if there is no such board.
 
     Args:
         store: The store.
@@ -77,65 +109,144 @@ def page(
 
     Raises:
         ReplacedBoard: The board of the cursor was solved, and another is shown now; or too many agents match now for its kind of page.
-        StoreError: The store does not answer.
+        StoreError: The store does not answer, or a solved board was replaced while it was read.
     """
-    first = reading.rows_and_version(store, selected.pool, selected.method, 0, 1, now, provisional)
+    read_board = partial(reading.rows_and_version, store, selected.pool, selected.method, now=now, provisional=provisional)
+    first = read_board(0, 1)
     if first is None:
         return None
     by_name = _are_few(selected.matching, first[0]) if cursor is None else cursor.by_name
-    if by_name and len(selected.matching) > 2 * _MOST_NAMED:  # many more match than when the cursor was made
+    if by_name and _number_of(selected.matching) > 2 * _MOST_NAMED:  # many more match than when the cursor was made
         raise ReplacedBoard(selected.pool, selected.method)
-    if by_name:
-        found = _by_name(store, selected, first[1], 0 if cursor is None else cursor.matched, count, now, provisional)
-    else:
-        found = _examined(store, selected, 0 if cursor is None else cursor.start, count, now, provisional)
-    return None if found is None else _with_cursor(found, selected, cursor, by_name=by_name)
+    read = _by_name(store, selected, first[1], read_board, provisional) if by_name else _in_order(read_board, selected)
+    if read is None:
+        return None
+    walked = _walk(read, selected, cursor, count)
+    return None if walked is None else _with_cursor(walked, selected, cursor, by_name=by_name)
+
+
+def page_of_file(read: Callable[[int, int], tuple[Board, str]], selected: Selection, cursor: FilterCursor | None, count: int) -> Board:
+    """A page of the rows of a past board, or of a final board of a season, that match.
+
+    Args:
+        read: Reads rows from an index on, a number of rows at most, and the version of the board.
+        selected: What the request selects.
+        cursor: Where the page begins; None for the first page.
+        count: Largest number of rows, as of `page`.
+
+    Raises:
+        ReplacedBoard: The board is not that of the cursor.
+    """
+    walked = _walk(_in_order(read, selected), selected, cursor, count, least=_ROWS_A_FILE_READ)
+    if walked is None:
+        raise ReplacedBoard(selected.pool, selected.method)
+    return _with_cursor(walked, selected, cursor, by_name=False)
 
 
 def complete(store: RedisStore, selected: Selection, *, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
-    """All rows that match. Returns None if there is no such board.
+    """All rows of a live or solved board that match. Returns None if there is no such board.
 
     Raises:
         InputError: The board is too large for an answer with all its rows, and too many agents match to look them up.
         StoreError: The store does not answer, or the board changes during every attempt.
     """
-    first = reading.rows_and_version(store, selected.pool, selected.method, 0, 1, now, provisional)
+    read_board = partial(reading.rows_and_version, store, selected.pool, selected.method, now=now, provisional=provisional)
+    first = read_board(0, 1)
     if first is None:
         return None
-    if _are_few(selected.matching, first[0]):
-        found = _by_name(store, selected, first[1], 0, _MOST_NAMED, now, provisional)
-        return None if found is None else msgspec.structs.replace(found.board, rows=_placed(found.rows, 0), next=None)
-    board = reading.whole(store, selected.pool, selected.method, now=now, provisional=provisional)
-    if board is None:
+    if not _are_few(selected.matching, first[0]):
+        board = reading.whole(store, selected.pool, selected.method, now=now, provisional=provisional)
+        return None if board is None else matching_rows(board, selected)
+    read = _by_name(store, selected, first[1], read_board, provisional)
+    part = None if read is None else read(0, _MOST_NAMED)
+    if part is None:
         return None
-    return msgspec.structs.replace(board, rows=_placed(_matching(board.rows, selected.matching), 0), next=None)
+    return matching_rows(msgspec.structs.replace(part.board, rows=[row for row in part.rows if row is not None]), selected)
+
+
+def matching_rows(board: Board, selected: Selection) -> Board:
+    """The rows that match of a board with all of its rows."""
+    return msgspec.structs.replace(board, rows=_placed([row for _, row in selected.of(board.rows)], 0), next=None)
+
+
+def _number_of(matching: Matching) -> float:
+    return inf if matching.size is None else matching.size
 
 
 def _are_few(matching: Matching, board: Board) -> bool:
     """Whether the agents that match are looked up by their names."""
-    return len(matching) <= min(_MOST_NAMED, board.total // _RARE)
+    return _number_of(matching) <= min(_MOST_NAMED, board.total // _RARE)
 
 
-def _with_cursor(found: _Page, selected: Selection, cursor: FilterCursor | None, *, by_name: bool) -> Board:
+def _with_cursor(walked: _Page, selected: Selection, cursor: FilterCursor | None, *, by_name: bool) -> Board:
     """The page with its places, and with the cursor of the next page. Raises `ReplacedBoard`."""
-    source, version, before = found.board.source, found.version, 0 if cursor is None else cursor.matched
+    board, version, before = walked.board, walked.version, 0 if cursor is None else cursor.matched
     changed: bool | msgspec.UnsetType = msgspec.UNSET
     if cursor is not None:
-        if source != cursor.source or (source == "solved" and version != cursor.version):
+        if board.source != cursor.source or (board.source != "live" and version != cursor.version):
             raise ReplacedBoard(selected.pool, selected.method)
         changed = not version or version != cursor.version or selected.matching.version != cursor.matching
+    position, generation = (board.position, board.generation) if board.source == "past" else (None, None)
     following = FilterCursor(
-        selected.pool, selected.method, source, version, selected.filters, selected.matching.version, found.start,
-        before + len(found.rows), by_name, selected.everyone,
+        selected.pool, selected.method, board.source, version, selected.filters, selected.matching.version, walked.start,
+        before + len(walked.rows), by_name, selected.everyone, position, generation,
     )  # fmt: skip
-    rows = _placed(found.rows, before)
-    return msgspec.structs.replace(found.board, rows=rows, next=None if found.ended else text_of(following), changed=changed)
+    rows = _placed(walked.rows, before)
+    return msgspec.structs.replace(board, rows=rows, next=None if walked.ended else text_of(following), changed=changed)
+
+
+def _walk(read: _Read, selected: Selection, cursor: FilterCursor | None, count: int, *, least: int = 0) -> _Page | None:
+    """Examine rows from the cursor on, until `count` rows match. Returns None if there is no such board.
+
+    least: Least number of rows of a read. The first read has no more rows than the page, because most agents may match.
+    """
+    rows: list[AgentRow] = []
+    start = end = 0 if cursor is None else cursor.start
+    versions, board, ended, size = set[str](), None, False, min(count, _ROWS_A_READ)
+    while len(rows) < count and end < start + MOST_EXAMINED and not ended:
+        part = read(end, max(size, least))
+        if part is None:
+            return None
+        board, size = board or part.board, _ROWS_A_READ
+        versions.add(part.version)
+        left = count - len(rows)
+        matches = selected.of(part.rows)[:left]
+        rows += [row for _, row in matches]
+        end += matches[-1][0] + 1 if len(matches) == left else len(part.rows)
+        ended = end >= part.total or not part.rows
+    if board is None:
+        return None
+    if board.source != "live" and len(versions) > 1:
+        raise _replaced_meanwhile(selected)
+    return _Page(board, versions.pop() if len(versions) == 1 else "", rows, end, ended)
+
+
+def _replaced_meanwhile(selected: Selection) -> StoreError:
+    return StoreError(f"the board {selected.method} of pool {selected.pool} was replaced while it was read", retriable=True)
+
+
+def _in_order(read_board: Callable[[int, int], tuple[Board, str] | None], selected: Selection) -> _Read:
+    """Reads the rows of a board in its order."""
+
+    def read(start: int, count: int) -> _Part | None:
+        board_and_version = read_board(start, count)
+        if board_and_version is None:
+            return None
+        board, version = board_and_version
+        most = board.total if selected.everyone else reading.support_of(board) or board.total
+        return _Part(board, version, board.rows[: max(0, most - start)], most)
+
+    return read
 
 
 def _by_name(
-    store: RedisStore, selected: Selection, version: str, begin: int, count: int, now: float, provisional: Provisional
-) -> _Page | None:
-    """The rows `begin` to `begin + count` of those that match, from the names of all that match. version: that of the board before."""
+    store: RedisStore, selected: Selection, version: str, read_board: Callable[[int, int], tuple[Board, str] | None],
+    provisional: Provisional,
+) -> _Read | None:  # fmt: skip
+    """Reads the rows of the agents that match, in the order of the board. Returns None if there is no such board.
+
+    version: that of the board before.
+    """
     head, names = store.live.head(selected.pool), selected.matching.names()
     order: list[str] | None = None
     if head is not None and selected.method in head.live_methods:
@@ -144,16 +255,19 @@ def _by_name(
         order = _solved_order(store, selected, names)
     if head is None or order is None:
         return None
-    chosen = order[begin : begin + count]
-    found = reading.ratings(store, head, selected.method, chosen, provisional=provisional) if chosen else []
-    read = reading.rows_and_version(store, selected.pool, selected.method, 0, 1, now, provisional)
-    if read is None or found is None:
-        return None
-    board, after = read
-    if board.source == "solved" and after != version:
-        raise StoreError(f"the board {selected.method} of pool {selected.pool} was replaced while it was read", retriable=True)
-    rows = [row for row in found if row is not None]
-    return _Page(board, after if after == version else "", rows, 0, begin + count >= len(order))
+
+    def read(start: int, count: int) -> _Part | None:
+        chosen = order[start : start + count]
+        rows = reading.ratings(store, head, selected.method, chosen, provisional=provisional) if chosen else []
+        newest = read_board(0, 1)
+        if newest is None or rows is None:
+            return None
+        board, after = newest
+        if board.source == "solved" and after != version:
+            raise _replaced_meanwhile(selected)
+        return _Part(board, after if after == version else "", rows, len(order))
+
+    return read
 
 
 def _live_order(store: RedisStore, head: PoolHead, method: str, names: Sequence[str]) -> list[str]:
@@ -170,32 +284,6 @@ def _solved_order(store: RedisStore, selected: Selection, names: Sequence[str]) 
     support = board.result.extra.get("support") if selected.method == reading.LOTTERY and not selected.everyone else None
     most = len(support) if isinstance(support, list) else total
     return sorted((name for name, place in places.items() if place < most), key=places.__getitem__)
-
-
-def _examined(store: RedisStore, selected: Selection, start: int, count: int, now: float, provisional: Provisional) -> _Page | None:
-    """Rows that match, from index `start` of the board on."""
-    rows: list[AgentRow] = []
-    end, versions, board = start, set[str](), None
-    while len(rows) < count and end < start + MOST_EXAMINED:
-        read = reading.rows_and_version(store, selected.pool, selected.method, end, _ROWS_A_READ, now, provisional)
-        if read is None:
-            return None
-        part, version = read
-        board = board or part
-        versions.add(version)
-        most = part.total if selected.everyone else reading.support_of(part) or part.total
-        examined = part.rows[: max(0, most - end)]
-        left, matches = count - len(rows), selected.matching.among([row.agent for row in examined])
-        kept = [index for index, matched in enumerate(matches) if matched][:left]
-        rows += [examined[index] for index in kept]
-        end += kept[-1] + 1 if len(kept) == left else len(examined)
-        if end >= most or not examined:
-            return _Page(board, versions.pop() if len(versions) == 1 else "", rows, end, ended=True)
-    return None if board is None else _Page(board, versions.pop() if len(versions) == 1 else "", rows, end, ended=False)
-
-
-def _matching(rows: Sequence[AgentRow], matching: Matching) -> list[AgentRow]:
-    return [row for row, matches in zip(rows, matching.among([row.agent for row in rows]), strict=True) if matches]
 
 
 def _placed(rows: Sequence[AgentRow], before: int) -> list[AgentRow]:

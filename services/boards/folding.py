@@ -192,6 +192,7 @@ _REASONS: Final[Mapping[PartitionStatus | None, str]] = {
     PartitionStatus.UNREADABLE: "the log is another one, lost its end, or cannot be read",
     PartitionStatus.ARCHIVE_UNREADABLE: "the archive cannot be read",
     PartitionStatus.OFFLINE: "no broker answers",
+    PartitionStatus.LETTERS_REFUSED: "the log refuses dead letters",
 }
 """Kind of reason -> its words in `Freshness.says`."""
 _WORSE: tuple[Status, ...] = ("fresh", "lagging", "stopped", "silent", "unknown")

@@ -13,7 +13,7 @@ from services.boards.reading import Board
 
 COLUMNS: Final = (
     "rank", "agent", "rating", "low", "high", "deviation", "rank_before", "rank_low", "rank_high", "provisional", "outcomes",
-    "opponents", "display_name", "country", "organisation", "tags", "games", "wins", "draws", "losses", "filter_place",
+    "opponents", "display_name", "country", "organisation", "tags", "games", "wins", "draws", "losses", "last_played", "filter_place",
 )  # fmt: skip
 """Columns of a table, in their order. They are the fields of a row."""
 _WHOLE: Final = frozenset({"rank", "rank_before", "rank_low", "rank_high", "outcomes", "opponents", "filter_place"})

@@ -4,8 +4,9 @@ It has the position of the checkpoint. Files are opened when they are first need
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from services.state.history import TracedOutcomes
 log = logging.getLogger("equirank.boards")
 
 _FIRST_ROWS: Final = 256
+LAST_TIMES_SEGMENTS: Final = 16
+"""Newest segments in which `last_times` looks. They have a million agents of outcomes, so half a million duels."""
 
 
 class HistoryRow(NamedTuple):
@@ -138,6 +141,24 @@ class OutcomeHistoryReader:
                 return result, length + int(others[0])
             length += len(results)
         return None if result is None else (result, length)
+
+    def last_times(self, agents: Collection[int]) -> dict[int, float]:
+        """Times of the newest outcomes of agents in seconds since 1970, by their ids. Raises `OSError`, `BadObject`.
+
+        It looks in the `LAST_TIMES_SEGMENTS` newest segments alone, so that a page of agents that rest opens no more files. An agent
+        without an outcome in these is absent.
+        """
+        times: dict[int, float] = {}
+        left = np.array(sorted(agents), np.int32)
+        for segment in islice(self.segments(), LAST_TIMES_SEGMENTS):
+            ends = segment.ends_of(left)
+            here = ends > 0
+            for agent, end in zip(left[here].tolist(), ends[here].tolist(), strict=True):
+                times[agent] = float(segment.rows(end - 1, end)["time"][0])
+            left = left[~here]
+            if not len(left):
+                break
+        return times
 
     def _newest_rows(self, agent: int, outcomes: int, before: int | None = None) -> Iterator[tuple[Segment, Rows]]:
         """Parts of the rows of an agent, newest first, with their segments: few rows at first, then more at once. As `newest`."""

@@ -36,6 +36,10 @@ class ShownProvisional(StrEnum):
     EXCLUDE = "exclude"
     ONLY = "only"
 
+    def has(self, row: AgentRow) -> bool:
+        """Whether a row is shown."""
+        return self is ShownProvisional.INCLUDE or row.provisional == (self is ShownProvisional.ONLY)
+
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of one board, best first.
@@ -63,8 +67,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents
             match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
-        games_position: Log offset up to which `games`, `wins`, `draws` and `losses` of the rows were counted: that of a checkpoint. Absent
-            where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a
+            checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
         slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
@@ -238,31 +242,6 @@ class WithoutRow(Exception):  # noqa: N818 - the answer is 404, as of a missing 
         super().__init__(f"the board {method} has no row of the agents {', '.join(map(repr, names[:5]))}{more}")
 
 
-def without_some(board: Board, shown: ShownProvisional, start: int, count: int | None) -> Board:
-    """Rows `start` to `start + count` of a complete board without its provisional agents, or of these alone.
-
-    Without provisional agents, the others are ranked among themselves, and have no intervals of ranks, because those count the agents that
-    are left out. Rows that match other filters keep their ranks on the complete board, and get new places among those that remain. `total`
-    is the number of agents that remain. There is no cursor.
-
-    Args:
-        board: The board with all of its rows.
-        shown: `exclude` or `only`; `include` changes no row.
-        start: Index of the first row.
-        count: Largest number of rows; None for all rows.
-    """
-    rows = [row for row in board.rows if shown is ShownProvisional.INCLUDE or row.provisional == (shown is ShownProvisional.ONLY)]
-    if any(row.filter_place is not None for row in rows):
-        rows = [msgspec.structs.replace(row, filter_place=place) for place, row in enumerate(rows, 1)]
-    elif shown is ShownProvisional.EXCLUDE:
-        first: dict[int, int] = {}
-        for place, row in enumerate(rows, 1):
-            first.setdefault(row.rank, place)
-        rows = [msgspec.structs.replace(row, rank=first[row.rank], rank_before=None, rank_low=None, rank_high=None) for row in rows]
-    part = rows[start:] if count is None else rows[start : start + count]
-    return msgspec.structs.replace(board, rows=part, total=len(rows), next=None)
-
-
 def with_next(page: Board, version: str, start: int) -> Board:
     """The page with the cursor of the next one; null if it is the last one, or begins after the last row."""
     end, everyone = start + len(page.rows), not isinstance(page.outside, int)
@@ -317,6 +296,26 @@ def agent(
         if (solved := store.solved.around(pool, board, name, 1)) is not None:
             found[method_of(board)] = of_solved(*solved, now, provisional)
     return found or None
+
+
+def agent_slices(
+    store: RedisStore, head: PoolHead, name: str, *, now: float, provisional: Provisional = PROVISIONAL
+) -> dict[str, dict[str, Board]]:
+    """Slice -> method -> the slice's board with the agent's row only, for the slices in which the agent has a row.
+
+    Arguments and errors as of `agent`. Takes one round trip; none in a pool without slices.
+    """
+    boards = {
+        part.board(method): (str(part), method)
+        for dimension, of in head.slices.items()
+        for part in (SliceName(dimension, value.value) for value in of.values)
+        for method in of.methods
+    }
+    found: dict[str, dict[str, Board]] = {}
+    for page in store.live.pages_around(head, list(boards), name, 1) if boards else ():
+        part, method = boards[page.method]
+        found.setdefault(part, {})[method] = _of_live(page, now, provisional)
+    return found
 
 
 def rows_of_agents(

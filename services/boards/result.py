@@ -50,6 +50,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         wins: Games in which it was alone in first place.
         draws: Games in which it shared the first place.
         losses: Games in which another side was placed before it.
+        last_played: Time of its newest outcome up to `games_position`, in seconds since 1970. Absent if this outcome is older than the
+            newest half a million duels of the pool, or its history is not kept.
         filter_place: Place among the agents that match the filters of the request, 1 for the best. Equal ratings have different places.
     """
 
@@ -73,6 +75,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     wins: float | None = None
     draws: float | None = None
     losses: float | None = None
+    last_played: float | None = None
     filter_place: int | None = None
 
 

@@ -10,7 +10,7 @@ from services.boards.reading import Board, WithoutRow, age, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.slice_boards import board_name, is_sliced
 from services.boards.store.keys import check_method
-from services.boards.store.protocol import ACTIVITY, StoreError
+from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
 from services.checkpoints.objects import BadObject
 from services.control import seasons
 from services.control.records import ControlState, Generation
@@ -33,6 +33,7 @@ class SeasonView(msgspec.Struct, frozen=True, kw_only=True):
         keep: Share of each rating's distance to the mean that its soft reset left; null for the first season.
         outcomes: Number of outcomes that it counted; null before its final state is kept.
         boards: Names of its final boards; empty while it runs.
+        waits_for: What a requested or starting season waits for, and what an operator can do if that does not come; null for others.
     """
 
     name: str
@@ -45,6 +46,7 @@ class SeasonView(msgspec.Struct, frozen=True, kw_only=True):
     keep: float | None
     outcomes: int | None = None
     boards: list[str] = []
+    waits_for: str | None = None
 
 
 class NoSeason(Exception):  # noqa: N818 - names the fact
@@ -62,10 +64,11 @@ class SeasonBoards:
     def __init__(self, files: SeasonFiles, control: Callable[[], ControlState]) -> None:
         self._files, self._control = files, control
 
-    def seasons(self, pool: str) -> list[SeasonView]:
-        """All seasons of a pool, oldest first. Raises `OSError`, `LogError`."""
+    def seasons(self, pool: str, head: PoolHead | None) -> list[SeasonView]:
+        """All seasons of a pool, oldest first. head: its head in the store; None if it has none. Raises `OSError`, `LogError`."""
         control = self._control()
-        return [self._view(control, pool, season) for season in seasons.seasons(control, pool)]
+        views = [self._view(control, pool, season) for season in seasons.seasons(control, pool)]
+        return [msgspec.structs.replace(view, waits_for=_waits_for(view, pool, head)) for view in views]
 
     def board(
         self, pool: str, season: str, method: str, *, start: int, count: int, now: float, provisional: Provisional,
@@ -138,6 +141,30 @@ class SeasonBoards:
         result = board.result
         shown = msgspec.structs.replace(result, agents=result.agents[rows.start : rows.start + rows.most])
         return of_solved(msgspec.structs.replace(board, result=shown), len(result.agents), now, rows.provisional)
+
+
+def _waits_for(season: SeasonView, pool: str, head: PoolHead | None) -> str | None:
+    """What a requested or starting season waits for, and the next step; None for other seasons."""
+    if season.status not in {SeasonStatus.REQUESTED, SeasonStatus.STARTING}:
+        return None
+    if head is None:  # the store does not answer, lost the pool, or never had it
+        first = season.status is SeasonStatus.REQUESTED and season.start is None
+        return "the first outcome of the pool" if first else "the shard of the pool, of which the store has no report: start the engine"
+    building, resume = head.building, f"`equirank pools resume {pool}`"
+    if building is not None and building.failed is not None:
+        tried = f"it is tried again after 1, 5, 30 and then every 60 minutes, and at once by {resume}"
+        return f"generation {building.generation}, which cannot be folded ({building.failed}): remove the cause; {tried}"
+    if season.status is SeasonStatus.STARTING:
+        at = "" if building is None else f", which is at {building.progress:.0%}"
+        return f"generation {season.generation}{at}"
+    withdraw = f"or withdraw the season by `equirank seasons withdraw {pool} {season.name}`"
+    if head.stopped is not None:
+        return f"the pool, which stopped at {head.position} ({head.stopped}): {resume}, {withdraw}"
+    if season.start is not None and season.start > head.position:
+        return f"position {season.start}; the pool is at {head.position}: wait, {withdraw}"
+    if head.pending:
+        return f"a generation that leaves out {head.pending} retracted outcomes"
+    return f"the shard of the pool: start the engine if it does not run, {withdraw}"
 
 
 def _live_methods(control: ControlState, end: SeasonEnd) -> list[str]:

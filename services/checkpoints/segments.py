@@ -102,6 +102,15 @@ class Segment:
             return 0, 0
         return int(self._start[at]), int(self._start[at + 1])
 
+    def ends_of(self, agents: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The row after the last one of each agent: int64 (n,), 0 for agents that the segment does not have."""
+        at = np.searchsorted(self._agents, agents)
+        known = at < len(self._agents)
+        known[known] = self._agents[at[known]] == agents[known]
+        ends = np.zeros(len(agents), np.int64)
+        ends[known] = self._start[at[known] + 1]
+        return ends
+
     def rows(self, begin: int, end: int) -> Rows:
         """The rows from `begin` up to `end`, oldest first. Raises `BadObject`, `OSError`."""
         size = self._type.itemsize

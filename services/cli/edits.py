@@ -22,7 +22,7 @@ def read_aliases(path: Path) -> dict[str, str]:
         for line, row in each_row(table):
             alias = name(row[alias_at], line, "alias")
             if alias in aliases:
-                raise FormatError(line, "alias", alias, "must be told once")
+                raise FormatError(line, "alias", alias, "must be there once")
             aliases[alias] = name(row[agent_at], line, _AGENT)
     return aliases
 
@@ -51,7 +51,7 @@ def read_initial(path: Path) -> dict[str, dict[str, float]]:
         for line, row in each_row(table):
             who = name(row[agent], line, _AGENT)
             if who in seen:
-                raise FormatError(line, _AGENT, who, "must be told once")
+                raise FormatError(line, _AGENT, who, "must be there once")
             seen.add(who)
             for method, cell in zip(table.header, row, strict=True):
                 if method != _AGENT and cell.strip():

@@ -11,7 +11,9 @@ from ratings_core.extras import load
 
 
 def papers(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Names of papers; all by default.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Papers, or PAPER/ITEM for one table or figure; all by default.")
+    ] = None,
     full: Annotated[bool, typer.Option("--full/--quick", help="Sizes of the papers, without a limit of time, or small ones.")] = False,
     output: Annotated[Path | None, typer.Option(help="Folder of results, figures and pages (.cache/papers of the checkout).")] = None,
     again: Annotated[bool, typer.Option("--again", help="Compute also results that are stored.")] = False,

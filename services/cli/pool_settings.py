@@ -24,12 +24,14 @@ class PoolSettings(FoldSettings, frozen=True, kw_only=True, forbid_unknown_field
         aliases: Name in outcomes -> the agent that it counts for.
         bans: Banned agents in order.
         start: As in `GenerationRequest`.
+        leading_method: Method that pages show first; empty if they choose. A change of it alone makes no generation.
     """
 
     initial: dict[str, dict[str, float]] = msgspec.field(default_factory=dict)
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     bans: tuple[str, ...] = ()
     start: Start = "same"
+    leading_method: str = ""
 
 
 KEYS: Final = PoolSettings.__struct_fields__
@@ -42,11 +44,13 @@ _SHOWN: Final = 20
 """Largest number of lines that a comparison shows for a key."""
 
 
-def present(standing: Generation | GenerationRequest, kind: Kind) -> PoolSettings:
+def present(standing: Generation | GenerationRequest, kind: Kind, leading_method: str = "") -> PoolSettings:
     """The settings of a pool of this kind. Its methods are listed, also if they are the default ones."""
     start = standing.start if isinstance(standing, GenerationRequest) else "same"
     fold = asdict(standing.fold) | {"online": standing.fold.methods(kind)}
-    return PoolSettings(**fold, initial=standing.initial, aliases=standing.aliases, bans=standing.bans, start=start)
+    return PoolSettings(
+        **fold, initial=standing.initial, aliases=standing.aliases, bans=standing.bans, start=start, leading_method=leading_method
+    )
 
 
 def changed(settings: PoolSettings, kind: Kind, file: Path | None, assignments: Sequence[str]) -> PoolSettings:
@@ -69,8 +73,8 @@ def changed(settings: PoolSettings, kind: Kind, file: Path | None, assignments: 
 
 
 def edits(standing: FoldSettings, before: PoolSettings, after: PoolSettings) -> dict[str, Any]:
-    """The changed settings as arguments of `generations.wish`; empty if nothing changes."""
-    new = {key: getattr(after, key) for key in KEYS if getattr(after, key) != getattr(before, key)}
+    """The changed settings as arguments of `generations.wish`; empty if no generation is needed."""
+    new = {key: getattr(after, key) for key in KEYS if getattr(after, key) != getattr(before, key) and key != "leading_method"}
     fold = {key: new.pop(key) for key in FoldSettings.__struct_fields__ if key in new}
     return new | {"fold": replace(standing, **fold)} if fold else new
 
@@ -96,7 +100,7 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for name, below in value.items():
             yield from _leaves(f"{path}.{name}", below)
-    elif value in (None, {}, ()):
+    elif value in (None, {}, (), ""):
         yield path, "default parameters" if path.startswith("online.") else "none"
     else:
         yield path, value if isinstance(value, str) else msgspec.json.encode(value).decode()

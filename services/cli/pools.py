@@ -27,10 +27,11 @@ from services.cli.pool_settings import KEYS, PoolSettings, changed, difference, 
 from services.cli.top import Format
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import Generation, GenerationRequest
+from services.control.records import FoldSettings, Generation, GenerationRequest, LeadingMethod
 from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
+from services.solve.registry.choice import leading_of
 from services.wire.pools import Kind
 
 pools = typer.Typer(help="List pools, and show or change how they are folded.", no_args_is_help=True, add_completion=False)
@@ -83,7 +84,7 @@ def settings_(
 ) -> None:
     """Show or change how a pool is folded. A change folds the pool again from the log, then all its live boards switch at once.
 
-    Each solved board follows with its next solve.
+    Only a change of leading_method, the method that pages show first, folds nothing. Each solved board follows with its next solve.
 
     The changes are shown first. On a terminal, they wait for a confirmation; elsewhere they are applied at once.
     """
@@ -91,12 +92,11 @@ def settings_(
         _edit(pool, data, lambda now, kind: changed(now, kind, file, assignments or []), dry_run=dry_run, yes=yes, wait=wait)
         return
     with opened(settings_of(data)) as (_, control):
-        standing_ = control.standing(pool)
-        kind = control.refresh().pools[pool].kind
+        shown, kind = _present(control, pool), control.known().pools[pool].kind
     if format == "json":
-        typer.echo(msgspec.json.format(msgspec.json.encode(present(standing_, kind)), indent=2).decode())
+        typer.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode())
     else:
-        _show(pool, kind, present(standing_, kind))
+        _show(pool, kind, shown)
 
 
 @pools.command("ban")
@@ -122,6 +122,13 @@ def resume(pool: Pool, wait: _Wait = True, data: Data = None) -> None:
 # from changed settings to a wish
 
 
+def _present(control: ControlLog, pool: str) -> PoolSettings:
+    """The settings of a pool by the newest control log."""
+    standing = control.standing(pool)
+    state = control.known()
+    return present(standing, state.pools[pool].kind, state.leading.get(pool, ""))
+
+
 def _edit(
     pool: str,
     data: Path | None,
@@ -132,28 +139,47 @@ def _edit(
     yes: bool,
     wait: bool,
 ) -> None:
-    """Show what a change of a pool's settings changes, and request a generation with it. unban: Agents whose bans end on purpose."""
+    """Show what a change of a pool's settings changes, and request a generation with it, if it needs one.
+
+    unban: Agents whose bans end on purpose.
+    """
     settings, console = settings_of(data), Console(soft_wrap=True)
     with opened(settings) as (log, control):
-        standing_ = control.standing(pool)
-        kind = control.refresh().pools[pool].kind
-        before = present(standing_, kind)
-        after = change(before, kind)
-        if not (new := edits(standing_.fold, before, after)):
+        standing_, before = control.standing(pool), _present(control, pool)
+        after = change(before, control.known().pools[pool].kind)
+        if after == before:
             console.print(f"nothing changes: {pool} has these settings", highlight=False)
             return
-        wanted = generations.wish(standing_, time=time.time(), **new)
-        generations.check(kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
-        check_wish(wanted, control.refresh(), log.history)
+        new = edits(standing_.fold, before, after)
+        leading = _leading(control, pool, before, after, new.get("fold", standing_.fold))
+        wanted = _checked_wish(log, control, generations.wish(standing_, time=time.time(), **new)) if new else None
         for line in difference(before, after):
             console.print(line, highlight=False, markup=False)
-        doubtful = _doubts(settings, log.outcomes.identity, standing_, wanted, unban)
-        if dry_run or not _confirmed(console, wanted, doubtful, yes=yes):
+        doubtful = "" if wanted is None else _doubts(settings, log.outcomes.identity, standing_, wanted, unban)
+        if dry_run or not (wanted is None or _confirmed(console, wanted, doubtful, yes=yes)):
             console.print("nothing was changed", highlight=False)
             raise typer.Exit(0 if dry_run else 1)
-        if present(control.standing(pool), kind) != before:
+        if _present(control, pool) != before:
             raise InputError("pool", pool, "must have the settings that were shown, but they changed meanwhile: repeat the command")
-        ask(settings, log, control, wanted, wait=wait)
+        if leading is not None:
+            control.append(leading)
+        if wanted is not None:
+            ask(settings, log, control, wanted, wait=wait)
+
+
+def _leading(control: ControlLog, pool: str, before: PoolSettings, after: PoolSettings, fold: FoldSettings) -> LeadingMethod | None:
+    """The record of the method that pages show first; None if it stays. Raises `InputError` if the pool does not have the method."""
+    if after.leading_method == before.leading_method:
+        return None
+    return leading_of(control.known(), pool, after.leading_method, time.time(), fold)
+
+
+def _checked_wish(log: Log, control: ControlLog, wanted: GenerationRequest) -> GenerationRequest:
+    """The request. Raises `InputError` if its generation could not run."""
+    state = control.refresh()
+    generations.check(state.pools[wanted.pool].kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
+    check_wish(wanted, state, log.history)
+    return wanted
 
 
 def _doubts(
@@ -200,10 +226,10 @@ def _show(pool: str, kind: Kind, settings: PoolSettings) -> None:
     Console().print(table)
 
 
-def ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool) -> None:
-    """Request a generation, and report its progress until it serves readers."""
+def ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool, begins_season: bool = False) -> None:
+    """Request a generation, and report its progress until it serves readers. begins_season: as of `ControlLog.want`."""
     wanted = placed_wish(wanted, control.refresh(), log.history)
-    wish, console = control.want(wanted), Console(soft_wrap=True)
+    wish, console = control.want(wanted, begins_season=begins_season), Console(soft_wrap=True)
     with reached(settings, log.outcomes.identity) as store:
         if store is None:
             console.print("the engine is not running: it will fold the pool with these settings when it starts", highlight=False)

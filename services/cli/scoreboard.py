@@ -2,16 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+import numpy as np
 import typer
 from rich.console import Console
 
 from ratings_core.errors import InputError
 from ratings_core.formats.kinds import FileKind
-from ratings_core.formats.parts import FilePart
-from ratings_core.front.load import BadRows, collect
+from ratings_core.formats.options import ReadOptions
+from ratings_core.formats.parts import FilePart, RowCounts
+from ratings_core.front.load import BadRows, collect, judged
 from ratings_core.front.scoreboard import REFITS, SOLVED, scoreboard_of
 from ratings_core.front.slices import Slices
 from ratings_core.methods.names import ONLINE
@@ -29,9 +31,13 @@ from services.cli.options import (
     read_options,
 )
 
+if TYPE_CHECKING:
+    from ratings_core.formats.source import FileSource
+
 
 def scoreboard(
     file: Annotated[Path, typer.Argument(help="File of games, of chess games or of outcomes.")],
+    pool: Annotated[str | None, typer.Option(help="Of a file of outcomes: the pool in the file, if it names several.")] = None,
     method: Annotated[
         list[str] | None, typer.Option(help=f"Method: {', '.join((*ONLINE, *SOLVED))}. Repeatable. By default all of them.")
     ] = None,
@@ -54,7 +60,7 @@ def scoreboard(
         input_kind, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where,
         time_format=time_format, decimal=decimal,
     )  # fmt: skip
-    part = _read(file, options, bad_rows)
+    part = _read(file, options, bad_rows, pool)
     shown = scoreboard_of(part, method or (*ONLINE, *SOLVED), refits=refits, choose=not defaults, progress=_progress)
     if output == "json":
         for one in shown.scores:
@@ -68,17 +74,37 @@ def _progress(method: str) -> None:
         sys.stderr.write(f"equirank: {method}\n")
 
 
-def _read(file: Path, options: Any, bad_rows: BadRows) -> FilePart:
+def _read(file: Path, options: ReadOptions, bad_rows: BadRows, pool: str | None) -> FilePart:
     """All games of a file in the order of its rows. Raises `InputError` for a bad row that is not skipped, and without games."""
     from ratings_core.formats.reading import FileReading, joined  # noqa: PLC0415 - loads Arrow
     from ratings_core.formats.source import FileSource  # noqa: PLC0415 - as above
 
     with FileSource(file) as source:
-        slices: Slices[list[FilePart]] = Slices(list)
-        parts = slices.part("")
-        left_out = collect(FileReading(source, options), slices, list.append, bad_rows)
+        reading = FileReading(source, options)
+        if reading.kind is FileKind.OUTCOMES:
+            parts, left_out = _outcomes(source, options, bad_rows, pool)
+        else:
+            if pool is not None:
+                raise InputError("pool", pool, f"must be left out: {file.name} is no file of outcomes, and names no pools")
+            slices: Slices[list[FilePart]] = Slices(list)
+            parts = slices.part("")
+            left_out = collect(reading, slices, list.append, bad_rows)
     for reason, count in sorted(left_out.items()):
         sys.stderr.write(f"equirank: {count} rows left out: {reason}\n")
     if (part := joined(parts)) is None:
         raise InputError(file.name, 0, "must contain games")
     return part
+
+
+def _outcomes(source: "FileSource", options: ReadOptions, bad_rows: BadRows, pool: str | None) -> tuple[list[FilePart], dict[str, int]]:
+    """Games of a pool in a file of outcomes that count, in the order of the log, and the counts of rows that are left out."""
+    from services.solve.problems.chosen import Chosen  # noqa: PLC0415 - loads the fold, which other files do not need
+    from services.solve.problems.load import named_pool, pool_lines  # noqa: PLC0415 - as above
+
+    named, counts, parts = named_pool(source, pool), RowCounts(), list[FilePart]()
+    chosen = Chosen(options, named.retractions)
+    for lines in pool_lines(source, named, counts):
+        selected = [columns for _, columns in chosen.slices([line.event for line in lines])]
+        parts += [FilePart(columns, np.arange(len(columns))) for columns in selected]  # nothing reads the numbers of their rows
+    chosen.check()
+    return parts, judged(counts, source.path.name, bad_rows) | dict(+chosen.left_out)

@@ -37,7 +37,9 @@ def list_(
     with opened(settings) as (log, control):
         control.standing(pool)  # raises `NoPool`
         files = SeasonFiles(CheckpointStore(settings.checkpoint_url), log.outcomes.identity)
-        listed = SeasonBoards(files, control.refresh).seasons(pool)
+        with reached(settings, log.outcomes.identity) as store:
+            head = None if store is None else store.live.head(pool)
+        listed = SeasonBoards(files, control.refresh).seasons(pool, head)
     if format == "json":
         typer.echo(msgspec.json.encode(listed).decode())
         return
@@ -45,7 +47,11 @@ def list_(
     table = Table(*columns, title=Text(pool), title_justify="left")
     for season in listed:
         table.add_row(*map(Text, _cells(season)))
-    Console(soft_wrap=True).print(table)
+    console = Console(soft_wrap=True)
+    console.print(table)
+    for season in listed:
+        if season.waits_for is not None:
+            console.print(f"{season.name} waits for {season.waits_for}", highlight=False, markup=False)
 
 
 @seasons.command("start")
@@ -75,7 +81,7 @@ def start(
             rule = f"must be folded to its end, but it stopped ({head.stopped}): `equirank pools resume {pool}` first"
             raise InputError("pool", pool, rule)
         wanted = season_request(control.refresh(), control.standing(pool), asked, position, time.time())
-        ask(settings, log, control, wanted, wait=wait)
+        ask(settings, log, control, wanted, wait=wait, begins_season=True)
 
 
 @seasons.command("withdraw")

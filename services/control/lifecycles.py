@@ -17,6 +17,7 @@ class PartitionStatus(StrEnum):
     UNREADABLE = "unreadable"
     ARCHIVE_UNREADABLE = "archive_unreadable"
     OFFLINE = "offline"
+    LETTERS_REFUSED = "letters_refused"
 
 
 class PartitionEvent(StrEnum):
@@ -29,6 +30,7 @@ class PartitionEvent(StrEnum):
     FAIL = "fail"
     MISS_ARCHIVE = "miss_archive"
     GET_NO_ANSWER = "get_no_answer"
+    KEEP_LETTERS = "keep_letters"
     DECIDE = "decide"
     RETRY = "retry"
 
@@ -44,16 +46,18 @@ PARTITION_LIFECYCLE: Final = Lifecycle(
         (PartitionStatus.RUNNING, PartitionEvent.FAIL): PartitionStatus.UNREADABLE,
         (PartitionStatus.RUNNING, PartitionEvent.MISS_ARCHIVE): PartitionStatus.ARCHIVE_UNREADABLE,
         (PartitionStatus.RUNNING, PartitionEvent.GET_NO_ANSWER): PartitionStatus.OFFLINE,
+        (PartitionStatus.RUNNING, PartitionEvent.KEEP_LETTERS): PartitionStatus.LETTERS_REFUSED,
         (PartitionStatus.RECORDS_LOST, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
         (PartitionStatus.DAMAGED, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
         (PartitionStatus.ISOLATED, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
         (PartitionStatus.ARCHIVE_UNREADABLE, PartitionEvent.RETRY): PartitionStatus.RUNNING,
         (PartitionStatus.OFFLINE, PartitionEvent.RETRY): PartitionStatus.RUNNING,
+        (PartitionStatus.LETTERS_REFUSED, PartitionEvent.RETRY): PartitionStatus.RUNNING,
     },
 )
 """After lost, damaged or isolated records, a partition continues when an operator has decided. After an unreadable archive, or if it was
-offline during its recovery, it continues when the archive or the partition answers again. After a replaced or unreadable log, the shard has
-to be restarted."""
+offline during its recovery, it continues when the archive or the partition answers again, and after refused dead letters when the log takes
+them. After a replaced or unreadable log, the shard has to be restarted."""
 
 
 class PoolStatus(StrEnum):

@@ -14,7 +14,7 @@ from services.control import records as pools
 from services.control.details import DetailsChange
 from services.control.details_records import KEY_PREFIX, changed_details, records_of
 from services.control.erasures import NameMatcher
-from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated, without_names
+from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated, SeasonWithdrawn, without_names
 from services.log.protocol import LogError, Reader, Topic
 from services.wire.pools import check_pool_name
 
@@ -126,8 +126,15 @@ class ControlLog:
             return waiting[1]
         return state.newest(pool) or GenerationRequest(pool=pool, time=created.time, fold=created.fold)
 
-    def want(self, wanted: GenerationRequest) -> int:
+    def want(self, wanted: GenerationRequest, *, begins_season: bool = False) -> int:
         """Append a request for a new generation. Erased names in the request are replaced by their tokens.
+
+        A request that changes the settings of a pool keeps the season of the request that waits. If the season is withdrawn before the new
+        request is in the log, it is withdrawn again after it. So the settings apply to the present season.
+
+        Args:
+            wanted: The request.
+            begins_season: Whether the request asks for its season itself, and does not keep one that was asked for before.
 
         Returns:
             Offset of the request in the control log.
@@ -145,7 +152,14 @@ class ControlLog:
         if (size := len(pools.encode(wanted)[1])) > _MOST_BYTES:
             rule = f"must fit into {_MOST_BYTES} bytes together with the settings (about 20,000 names)"
             raise InputError("initial, aliases and bans", size, rule)
-        return self.append(wanted)
+        waiting, read_to = state.wish(wanted.pool), state.position
+        offset = self.append(wanted)
+        if wanted.season is not None and not begins_season:
+            name = wanted.season.name
+            is_requested = waiting is not None and waiting[1].season is not None and waiting[1].season.name == name
+            if not is_requested or read_to <= self.refresh().withdrawn.get((wanted.pool, name), -1) < offset:
+                self.append(SeasonWithdrawn(pool=wanted.pool, season=name, time=wanted.time))
+        return offset
 
     def write_details(self, pool: str, changes: Mapping[str, DetailsChange], now: float, *, most_agents: int) -> int:
         """Write changes of agents' details. All are checked before any is written. Changes that change nothing are not written.

@@ -203,6 +203,14 @@ class SolvePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     slices: dict[SliceTag, tuple[str, ...]] = {}
 
 
+class LeadingMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="leading"):
+    """The method that the pages of a pool show first. An empty name, or no record: pages choose by what has an answer."""
+
+    pool: str
+    method: str
+    time: float
+
+
 class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="takeover"):
     """A shard becomes the owner of a partition. The offset of this record is the shard's epoch.
 
@@ -305,6 +313,7 @@ ControlRecord: TypeAlias = (
     | SeasonWithdrawn
     | Serve
     | SolvePlan
+    | LeadingMethod
     | Takeover
     | EngineStarted
     | Skipped
@@ -322,6 +331,7 @@ _SHARED_KEYS: Final[Mapping[type[ControlRecord], str]] = {
     Restarts: "restarts/{record.partition}",
     GenerationRequest: "wanted/{record.pool}",
     SolvePlan: "solves/{record.pool}",
+    LeadingMethod: "leading/{record.pool}",
 }
 """Keys of records of which only the last counts. Every other record has a unique key, so compaction never drops it. The keys of details are
 in `services.control.details_records`."""
@@ -414,6 +424,8 @@ class ControlState:
         self.pools: dict[str, PoolCreated] = {}
         self.generations: dict[str, dict[int, Generation]] = {}
         self.plans: dict[str, SolvePlan] = {}
+        self.leading: dict[str, str] = {}
+        """Pool -> the method that its pages show first; empty where they choose."""
         self.wishes: dict[str, tuple[int, GenerationRequest]] = {}
         """Pool -> offset and content of its newest request for a generation. Erased names in it are replaced by their tokens."""
         self.withdrawn: dict[tuple[str, str], int] = {}
@@ -430,8 +442,8 @@ class ControlState:
         """Fold one record.
 
         The first record counts for a pool and for a generation number; the highest generation counts as serving. Requests, plans,
-        takeovers, restarts and engines: the last record counts. Skips and erasures accumulate. A withdrawal ends the requests for a season
-        before it. `LettersSent` changes nothing.
+        leading methods, takeovers, restarts and engines: the last record counts. Skips and erasures accumulate. A withdrawal ends the
+        requests for a season before it. `LettersSent` changes nothing.
         """
         match record:
             case PoolCreated():
@@ -442,8 +454,8 @@ class ControlState:
                 self._served[record.pool] = max(record.number, self.served(record.pool))
             case GenerationRequest() | SeasonWithdrawn():
                 self._ask(offset, record)
-            case SolvePlan():
-                self.plans[record.pool] = record
+            case SolvePlan() | LeadingMethod():
+                self._choose(record)
             case Takeover() | Skipped() | Restarts():
                 self.partitions.apply(offset, record)
             case EngineStarted():
@@ -493,6 +505,12 @@ class ControlState:
                 return
             made = replace(made, season=FIRST_SEASON)
         self.generations.setdefault(made.pool, {}).setdefault(made.number, made)
+
+    def _choose(self, record: SolvePlan | LeadingMethod) -> None:
+        if isinstance(record, SolvePlan):
+            self.plans[record.pool] = record
+        else:
+            self.leading[record.pool] = record.method
 
     def _ask(self, offset: int, record: GenerationRequest | SeasonWithdrawn) -> None:
         if isinstance(record, SeasonWithdrawn):

@@ -33,8 +33,8 @@ from services.wire import events
 from services.wire.events import Event
 from services.wire.pools import Kind, check_pool_name
 
-_CHUNK: Final = 5_000
-"""Number of outcomes after which an append ends and the journal is written. A record is never divided."""
+_CHUNK_BYTES: Final = 8 << 20
+"""Size of the records of one append, after which the journal is written: one wait for the log for some 80,000 rows."""
 JOURNALS: Final = "replay"
 """Folder of the journals in the data folder."""
 _HEAD: Final = struct.Struct("<II")
@@ -143,17 +143,17 @@ def _chunks(spool: BinaryIO, before: int) -> Iterator[tuple[list[Sent], int]]:
 
     A record that holds such outcomes and others is sent whole.
     """
-    done, held, chunk = 0, 0, list[Sent]()
+    done, size, chunk = 0, 0, list[Sent]()
     while head := spool.read(_HEAD.size):
         length, outcomes = _HEAD.unpack(head)
         record = spool.read(length)
         done += outcomes
         if done > before:
             chunk.append(Sent(record, outcomes))
-            held += outcomes
-        if held >= _CHUNK:
+            size += length
+        if size >= _CHUNK_BYTES:
             yield chunk, done
-            held, chunk = 0, []
+            size, chunk = 0, []
     if chunk:
         yield chunk, done
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from ratings_core.errors import InputError
-from services.log.protocol import Record, Topic
+from services.log.protocol import LogError, Record, RecordTooLarge, Topic
 from services.wire.bulk.recognition import STREAM_START
 
 EXCERPT_BYTES: Final = 4096
@@ -59,6 +59,23 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """Key for deduplication: equal for all deliveries of the same entry."""
         return f"{self.generation}/{self.partition}/{self.offset}/{self.item}"
+
+
+class LettersRefused(LogError):  # noqa: N818 - names the fact, as the operator reads it
+    """The log refuses a partition's dead letters, for example because a letter is too large or the topic may not be written.
+
+    The partition must stop without another checkpoint, because the letters would be lost. It keeps them, and continues when the log takes
+    them; a restarted shard folds the records again.
+
+    Attributes:
+        permanent: Whether the log will never take the letters as it is set up now, so that they are not tried again.
+    """
+
+    def __init__(self, partition: int, letters: int, cause: LogError) -> None:
+        self.permanent = isinstance(cause, RecordTooLarge)
+        kept = "it is tried again until the log takes them"
+        remedy = "then restart the shard, which folds these records again" if self.permanent else kept
+        super().__init__(f"{letters} dead letters of partition {partition} cannot be written: {cause}; {remedy}", retriable=False)
 
 
 def excerpt(value: bytes) -> str:

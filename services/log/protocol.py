@@ -92,6 +92,13 @@ class LogError(Exception):
         super().__init__(message)
 
 
+class RecordTooLarge(LogError):  # noqa: N818 - names the fact, as the operator reads it
+    """The topic takes no record as large as one of the append. Trying again does not help."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retriable=False)
+
+
 class Retention(NamedTuple):
     """The limits after which a topic forgets its oldest records.
 

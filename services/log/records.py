@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, SupportsIndex, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from services.log.protocol import LogError, Ranges, Record, Records
+from services.log.protocol import LogError, Ranges, Record, Records, RecordTooLarge
 
 if TYPE_CHECKING:
     from services.wire.reading import Reading
@@ -118,4 +118,4 @@ def check_records(topic: str, records: Sequence[tuple[bytes | None, bytes]], *, 
             raise LogError(f"record {index} for {topic} has no key: that topic is compacted by key", retriable=False)
         size = len(value) + len(key or b"")
         if size > MAX_RECORD_BYTES:
-            raise LogError(f"record {index} for {topic} has {size} bytes, more than {MAX_RECORD_BYTES}", retriable=False)
+            raise RecordTooLarge(f"record {index} for {topic} has {size} bytes, more than {MAX_RECORD_BYTES}")

@@ -5,23 +5,12 @@ import time
 
 from services.control.erasures import NameMatcher
 from services.log import dead_letters
-from services.log.dead_letters import DeadLetter
+from services.log.dead_letters import DeadLetter, LettersRefused
 from services.log.protocol import LogError, Records, Topic
 from services.shard.feed import retry
 from services.shard.figures import ShardFigures
 from services.shard.partition import Directory, Partition
 from services.shard.partition_runtime import PartitionRuntime
-
-
-class LettersRefused(LogError):  # noqa: N818 - names the fact, as the operator reads it
-    """The log refuses a partition's dead letters for good, for example because a letter is too large or the topic may not be written.
-
-    The partition must stop without another checkpoint, because the letters would be lost. A restarted shard folds the records again.
-    """
-
-    def __init__(self, partition: int, letters: int, cause: LogError) -> None:
-        remedy = "repair this and restart the shard, which folds these records again"
-        super().__init__(f"{letters} dead letters of partition {partition} cannot be written: {cause}; {remedy}", retriable=False)
 
 
 class Folding:
@@ -47,15 +36,25 @@ class Folding:
             LogError: The shard must end, and the log still does not answer.
         """
         if runtime.letters:
-            letters = [_without_names(letter, runtime.partition) for letter in runtime.letters]
             try:
-                retry(lambda: dead_letters.write(self._dead_letters, letters), self._stopping)
+                retry(lambda: self.send_letters(runtime), self._stopping)
             except LogError as error:
                 if error.retriable:
                     raise
-                raise LettersRefused(runtime.partition.number, len(letters), error) from error
-            self._figures.dead_letters.update(letter.reason for letter in letters)
-            runtime.letters = []
+                raise LettersRefused(runtime.partition.number, len(runtime.letters), error) from error
+            self.settle_letters(runtime)
+
+    def send_letters(self, runtime: PartitionRuntime) -> None:
+        """Write the partition's dead letters once. Changes nothing here, so any thread may call this for a stopped partition.
+
+        Raises `LogError`.
+        """
+        dead_letters.write(self._dead_letters, [_without_names(letter, runtime.partition) for letter in runtime.letters])
+
+    def settle_letters(self, runtime: PartitionRuntime) -> None:
+        """Count the partition's dead letters, which were written, and drop them."""
+        self._figures.dead_letters.update(letter.reason for letter in runtime.letters)
+        runtime.letters = []
 
 
 def _without_names(letter: DeadLetter, partition: Partition) -> DeadLetter:

@@ -3,9 +3,10 @@
 import logging
 from collections.abc import Callable
 
+from services.log.dead_letters import LettersRefused
 from services.log.protocol import LogError, TopicReplaced
 from services.shard.checkpointing.turns import CheckpointTurns
-from services.shard.folding import Folding, LettersRefused
+from services.shard.folding import Folding
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publishing.publisher import Publisher

@@ -7,7 +7,7 @@ from typing import Final
 
 from services.archive.history import ArchiveFails
 from services.control.lifecycles import PARTITION_LIFECYCLE, PartitionEvent, PartitionStatus
-from services.log.dead_letters import DeadLetter
+from services.log.dead_letters import DeadLetter, LettersRefused
 from services.log.protocol import BatchDamaged, LogError, OffsetLost, Ranges, TopicReplaced
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
@@ -172,6 +172,8 @@ def _event(error: Exception) -> PartitionEvent:
             return PartitionEvent.REPLACE_LOG
         case ArchiveFails():
             return PartitionEvent.MISS_ARCHIVE
+        case LettersRefused() if not error.permanent:
+            return PartitionEvent.KEEP_LETTERS
         case LogError() if error.retriable:
             return PartitionEvent.GET_NO_ANSWER
     return PartitionEvent.FAIL

@@ -66,7 +66,7 @@ class RestartCounter:
         """Records from the first to before the second offset are counted."""
         self._count, self._alone = _ONCE, 0
         """The count that is written, and the number of records that are still folded one at a time."""
-        self._found = 0, 0
+        self._before = 0, 0
         """Position and count that the deaths before this shard left in the control log."""
         self._counting = False
         """Whether the counter in the control log is above 0 because of this shard."""
@@ -89,14 +89,14 @@ class RestartCounter:
         """
         self._begin, self._until, self._count, self._alone = position, end, _ONCE, 0
         self._counting, self.isolated_offset = False, None
-        self._found = position, 0
+        self._before = position, 0
         known = self._control.known().partitions
         counter = known.restarts.get(self._partition)
         if counter is None or not counter.count or known.skips(self._partition, counter.position):
             return
         if counter.count == _ONCE and counter.epoch == self._epoch:
             return  # written by this shard, which has not died
-        self._found = counter.position, counter.count
+        self._before = counter.position, counter.count
         if counter.count == _ONCE or counter.position < position:  # the cause can be any record from here on, or all there were folded
             self._count = _CALLS
             return
@@ -140,7 +140,7 @@ class RestartCounter:
         now on counts for no record of this partition.
         """
         if self._counting:
-            position, count = self._found
+            position, count = self._before
             self._counting = not self._write(position, count)
 
     def _move_to(self, offset: int) -> None:

@@ -10,6 +10,7 @@ from services.control.records import ControlState
 from services.log.protocol import Log, LogError, TopicReplaced
 from services.shard.answer_watch import AnswerWatch
 from services.shard.figures import ShardFigures
+from services.shard.folding import Folding
 from services.shard.measuring import TopicMeasurement
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
@@ -22,6 +23,8 @@ _LOOK_SECONDS: Final = 1.0
 _ARCHIVE_SECONDS: Final = 60.0
 _OFFLINE_SECONDS: Final = 5.0
 """Least time between two checks whether an offline partition answers."""
+_LETTERS_SECONDS: Final = 15.0
+"""Least time between two attempts to write refused dead letters. An attempt can write some of them again."""
 _NEWS_SECONDS: Final = 0.2
 """Time between two checks whether the control log grew. It is short, because an operator waits for the effect of a decision."""
 
@@ -29,7 +32,7 @@ _NEWS_SECONDS: Final = 0.2
 class LogWatch:
     """Applies new records of the control log, and measures the topic. Called by the folding thread.
 
-    timer: monotonic time in seconds. figures: receive the number of added partitions.
+    folding: has dead letters that the log refused. timer: monotonic time in seconds. figures: receive the number of added partitions.
     """
 
     def __init__(
@@ -38,11 +41,15 @@ class LogWatch:
         control: ControlLog,
         owned: OwnedPartitions,
         takeovers: Takeovers,
+        folding: Folding,
         timer: Callable[[], float],
         figures: ShardFigures,
     ) -> None:
-        self._control, self._owned, self._takeovers, self._timer = control, owned, takeovers, timer
-        self._awaited = {PartitionStatus.OFFLINE: AnswerWatch(log_.outcomes.end, _OFFLINE_SECONDS)}
+        self._control, self._owned, self._takeovers, self._folding, self._timer = control, owned, takeovers, folding, timer
+        self._awaited = {
+            PartitionStatus.OFFLINE: AnswerWatch(log_.outcomes.end, _OFFLINE_SECONDS),
+            PartitionStatus.LETTERS_REFUSED: AnswerWatch(lambda number: folding.send_letters(owned.runtimes[number]), _LETTERS_SECONDS),
+        }
         """Checks for partitions that continue without an operator's decision, by the status of these partitions."""
         if log_.archived is not None:
             self._awaited[PartitionStatus.ARCHIVE_UNREADABLE] = AnswerWatch(log_.archived.archived_to, _ARCHIVE_SECONDS)
@@ -80,7 +87,7 @@ class LogWatch:
                 runtime.builder.create_due(self._timer(), control, runtime.reached)
 
     def _resume(self, control: ControlState) -> None:
-        """Resume the partitions on which an operator has decided, and those whose log or archive answers again."""
+        """Resume the partitions on which an operator has decided, and those whose log or archive answers, or takes dead letters, again."""
         for number, runtime in list(self._owned.runtimes.items()):
             if (position := _resumed_at(runtime, control)) is not None:
                 log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
@@ -88,6 +95,8 @@ class LogWatch:
                 self._go_on(runtime, position, PartitionEvent.DECIDE)
             elif (awaited := self._awaited.get(runtime.status)) is not None and awaited.answers(number, self._timer()):
                 log.warning("the partition was %s and is retried", runtime.status, extra={"partition": number})
+                if runtime.status is PartitionStatus.LETTERS_REFUSED:
+                    self._folding.settle_letters(runtime)
                 self._go_on(runtime, runtime.partition.position, PartitionEvent.RETRY)
 
     def _go_on(self, runtime: PartitionRuntime, position: int, event: PartitionEvent) -> None:

@@ -17,13 +17,14 @@ from services.boards.store.redis import RedisStore
 from services.control.directory import LiveDirectory
 from services.control.generations import default_fold
 from services.control.log import ControlLog
+from services.log.dead_letters import LettersRefused
 from services.log.protocol import Log, LogError, Records
 from services.log.records import NO_RECORDS
 from services.runtime.settings import Settings
 from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.feed import LogFeed, retry
 from services.shard.figures import ShardFigures
-from services.shard.folding import Folding, LettersRefused
+from services.shard.folding import Folding
 from services.shard.health import WorkerHealth
 from services.shard.maintenance import Maintenance
 from services.shard.owned import OwnedPartitions
@@ -83,7 +84,7 @@ class ShardWorker:
         written = None if ratings is None else ratings.note
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures, written)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, _CHECKPOINT_OUTCOMES)
-        watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
+        watch = LogWatch(log_, control, owned, self._takeovers, self._folding, timer, figures)
         self._maintenance = Maintenance(owned, self._folding, publisher, turns, watch, timer, ratings)
         self._report = ShardReport(owner, owned, figures, clock, timer)
 

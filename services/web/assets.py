@@ -3,8 +3,9 @@
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ _STATIC: Final = Path(__file__).parent / "static"
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".js": _SCRIPT, ".mjs": _SCRIPT, ".css": "text/css; charset=utf-8"}
 _PAGE: Final = "index.html"
+_PAGES_KEPT: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,28 @@ def digest() -> str:
     return blake2b("".join(parts).encode(), digest_size=8).hexdigest()
 
 
+@lru_cache(_PAGES_KEPT)
+def page(pool: str = "", agent: str = "") -> Asset:
+    """The document of a page. The addresses of its files contain the digest.
+
+    Its title and description name the pool and the agent, for sites that show a link with what its page says, and do not run scripts.
+
+    Args:
+        pool: Name of the pool; empty for pages that are of no pool.
+        agent: Name of the agent; empty for the page of a pool.
+    """
+    title, about = "Equirank", "Live leaderboards that cycles and copies do not fool."
+    if agent:
+        title, about = f"{agent} · {pool} · Equirank", f"{agent} in {pool}: rank by each method, rating over time, opponents, forecasts."
+    elif pool:
+        title, about = f"{pool} · Equirank", f"Leaderboard of {pool}: ratings with intervals, who beats whom, and what is proven."
+    text = _document().format(title=escape(title), about=escape(about))
+    return Asset(text.encode(), _TYPES[".html"])
+
+
 @cache
-def page() -> Asset:
-    """The document of all pages. The addresses of its files contain the digest."""
-    text = (_STATIC / _PAGE).read_text()
-    return Asset(text.replace('"/static/', f'"/static/{digest()}/').encode(), _TYPES[".html"])
+def _document() -> str:
+    return (_STATIC / _PAGE).read_text().replace('"/static/', f'"/static/{digest()}/')
 
 
 def page_of_routes(api: Mapping[str, Any]) -> Asset:

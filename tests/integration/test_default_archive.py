@@ -84,7 +84,9 @@ def test_the_log_drops_nothing_for_it_and_folds_read_it(settings: Settings, log:
         until(lambda: (served(log), published(settings)) == (2, 300), "the second generation serves")
     assert read, "the new generation was folded from the archive"
     assert differences(settings, log) == []
-    assert f"partition {HOME} archive at 30: equal" in run("verify")
+    verified = run("verify")
+    assert f"partition {HOME} archive at 30: equal" in verified
+    assert f"partition {HOME} 300 archived rows against the log at 30: equal" in verified
 
 
 def test_a_log_of_an_earlier_release_is_archived_from_its_first_record(settings: Settings, log: Log) -> None:
@@ -208,7 +210,7 @@ def test_a_killed_restore_is_repeated_over_its_own_part_of_the_archive(settings:
     other.unlink()
     backup.restore(saved, again.data, again.archive_url)
     with closing(open_log(again)) as copy:
-        assert [found.difference for found in verify_archive(str(again.archive_url), copy, is_copy=True)] == [None]
+        assert [found.difference for found in verify_archive(str(again.archive_url), copy, is_copy=True)] == [None, None]
 
 
 def test_a_backup_in_a_folder_that_tables_cannot_be_in_lacks_a_copy_and_fails_for_an_archive(

@@ -43,7 +43,7 @@ def control_of(log: Log) -> Iterator[ControlLog]:
 def start(log: Log, name: str, keep: float = 0.5, position: int | None = None) -> None:
     with control_of(log) as control:
         wanted = seasons.season_request(control.refresh(), control.standing(POOL), SeasonStart(name=name, keep=keep), position, time.time())
-        control.want(placed_wish(wanted, control.refresh(), log.history))
+        control.want(placed_wish(wanted, control.refresh(), log.history), begins_season=True)
 
 
 def want(log: Log, **changes: object) -> None:

@@ -4,16 +4,18 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import httpx
+import jsonschema
 import uvicorn
 from litestar.types import ASGIApp, Message
 
-from services.api.app import create_app
+from services.api.app import create_app, openapi_document
 from services.boards.store.redis import RedisStore
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
@@ -41,6 +43,17 @@ class Running:
                 found += [(partition, record.key, record.value) for record in reader.poll(1.0, 10_000)[partition]]
                 reader.close()
         return found
+
+
+@cache
+def _described() -> Mapping[str, object]:
+    """The document that `/openapi.json` sends: test_described.py compares them."""
+    return openapi_document()
+
+
+def check_answer(answer: object, kind: str) -> None:
+    """Raise `jsonschema.ValidationError` if an answer is not of a type of the OpenAPI document."""
+    jsonschema.validate(answer, {"$ref": f"#/components/schemas/{kind}", **_described()})
 
 
 @contextmanager

@@ -1,12 +1,17 @@
 """The page of an agent."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.api import Running
+from tests.support.api import NOW, Running
 from tests.support.browser import NEEDED, Browser
+from tests.support.folds import fold_events
+from tests.support.outcomes import game_event
 from tests.support.pages import EVIL, beat, play
+from tests.support.pools import state_of
+from tests.support.served_pools import ServedPool
 
 pytestmark = NEEDED
 
@@ -26,6 +31,43 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         assert page.evaluate("[...document.querySelectorAll('[data-method]')].map((one) => one.dataset.method)") == ["elo", "sco"]
         assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
+        assert page.complaints() == []
+
+
+def test_an_agent_has_a_card_that_is_saved_as_a_picture(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup/agents/rock", width=390) as page:
+        page.wait("Rating over time")
+        page.click(".share summary")
+        page.until("document.querySelector('.sharecard .curve')")
+        assert page.evaluate("document.querySelector('.sharecard').getAttribute('aria-label')").startswith(
+            "rock: No. 3 of 5 by Elo, rating "
+        )
+        page.evaluate(
+            "URL.createObjectURL = (blob) => {"
+            " createImageBitmap(blob).then((one) => (window.saved = [one.width, one.height])); return '#'; }"
+        )
+        page.evaluate("HTMLAnchorElement.prototype.click = function () { window.file = this.download; }")
+        page.click(".share button", "Download card (PNG)")
+        assert page.until("window.saved") == [1200, 630]
+        assert page.evaluate("window.file") == "cup-rock-card.png"
+        assert page.complaints() == []
+
+
+def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Browser, tmp_path: Path) -> None:
+    now = time.time()
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    games = [game_event(f"g{i}", "ann", "bob", pool="cup", time=at) for i, at in enumerate((now - 90_000.0, now - 80_000.0, now - 60.0))]
+    assert fold_events(state, games) == []
+    served.checkpoint(state, 3, written_at=NOW - 3.0)
+    served.publish(state, 3, published_at=NOW - 1.0)
+    points = api.client.get("/v1/pools/cup/agents/ann/history").json()["points"]
+    moved = points[2]["rating"] - points[0]["rating"]
+    with browser.page(api.url, "/pools/cup/agents/ann") as page:
+        page.wait(f"+{moved:.1f} in 24 hours by Elo", "last active")
+        page.go("/pools/cup")
+        page.until("document.querySelector('table.board time')?.dateTime")
+        page.click("th button", "Last active")
+        page.until("document.querySelectorAll('th[aria-sort]')[0].textContent.includes('Last active')")
         assert page.complaints() == []
 
 

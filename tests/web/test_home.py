@@ -61,6 +61,19 @@ def test_files_are_kept_for_ever_and_compressed_and_the_first_view_is_small(api:
     assert api.client.get("/static/0000000000000000/app.js").status_code == 404
 
 
+def test_the_document_names_pool_and_agent_for_sites_that_run_no_scripts(api: Running) -> None:
+    def head(path: str) -> dict[str, str]:
+        text = api.client.get(path).text
+        named = dict(re.findall(r'<meta (?:property|name)="([a-z:]+)" content="([^"]*)">', text))
+        return {**named, "title": re.findall(r"<title>([^<]*)</title>", text)[0]}
+
+    assert head("/")["og:title"] == head("/")["title"] == head("/operations")["title"] == "Equirank"
+    assert head("/pools/rps")["og:title"] == head("/pools/rps")["title"] == "rps · Equirank"
+    agent = head("/pools/rps/agents/%7Babout%7D%20%22%3E%3Cscript%3E")
+    assert agent["og:title"] == agent["title"] == "{about} &quot;&gt;&lt;script&gt; · rps · Equirank"
+    assert agent["og:description"].startswith("{about} &quot;&gt;&lt;script&gt; in rps: ")
+
+
 def test_only_pages_that_read_may_be_framed_and_nothing_is_inline(api: Running) -> None:
     def policy(path: str) -> str:
         return str(api.client.get(path).headers["content-security-policy"])

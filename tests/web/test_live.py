@@ -17,6 +17,9 @@ pytestmark = NEEDED
 MANY = 200_000
 """More rows than browsers lay out, so the table is scrolled by shares of its length."""
 
+_ASKED = """performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource')).map((one) => (
+  {name: one.name.replace(location.origin, ''), start: one.startTime, end: one.responseEnd, bytes: one.encodedBodySize}))"""
+
 
 def publish(api: Running, outcomes: int) -> None:
     """Publish boards on which `rock` has one point more with each outcome."""
@@ -68,13 +71,26 @@ def test_what_has_the_focus_keeps_it_while_rows_change(api: Running, browser: Br
         assert page.evaluate("document.activeElement.textContent") == "rock"
 
 
-def test_any_row_of_a_large_board_is_scrolled_to_and_few_are_in_the_document(api: Running, browser: Browser) -> None:
+def test_a_large_board_is_shown_after_two_requests_and_any_row_is_scrolled_to(api: Running, browser: Browser) -> None:
     names = [f"agent-{i:06}" for i in range(MANY)]
     ratings = np.arange(MANY, 0, -1).astype(float).tolist()
     boards = {"elo": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, ratings)}
     assert api.store.live.publish(head_of("large", position=1, published_at=NOW, online=["elo"], outcomes=MANY, agents=MANY), 1, boards)
     with browser.page(api.url, "/pools/large") as page:
         page.wait("agent-000000")
+        page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/insight') && one.responseEnd)")
+        asked = page.evaluate(_ASKED)
+        board = next(one for one in asked if "/boards/elo" in one["name"])
+        before = [one for one in asked if one["start"] < board["end"]]
+        assert [one["name"] for one in before if one["name"].startswith("/v1/")] == [
+            "/v1/pools/large/boards?count=1",
+            "/v1/pools/large/boards/elo?count=100",
+        ], "nothing else is read before the first row"
+        files = [one["name"] for one in before if one["name"].startswith("/static/")]
+        document = api.client.get("/pools/large").text
+        assert [name for name in files if f'"{name}"' not in document] == [], "the document names all files, so none waits for another"
+        assert len(before) < 20
+        assert sum(one["bytes"] for one in before) < 150_000
         assert page.evaluate("document.querySelector('table.board').getAttribute('aria-rowcount')") == str(MANY + 1)
         page.evaluate("scrollTo({top: document.body.scrollHeight})")
         page.wait(f"agent-{MANY - 1:06}")

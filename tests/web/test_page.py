@@ -170,3 +170,19 @@ def test_a_pool_that_is_not_there_says_so(api: Running, browser: Browser) -> Non
     with browser.page(api.url, "/pools/nowhere") as page:
         page.wait("No pool has this name")
         assert page.evaluate("document.querySelector('.state.bad').textContent") == "no such pool"
+
+
+def test_a_pool_can_say_which_method_leads_its_pages(filled: Running, browser: Browser) -> None:
+    rated = LiveBoard([EVIL, "paper", "rock"], [0.1, 0.2, 0.3])
+    head = head_of("rps", position=13, published_at=NOW, online=["elo", "sco"], outcomes=12)
+    assert filled.store.live.publish(head, 1, {"elo": rated, "sco": rated, ACTIVITY: rated})
+    assert filled.client.put("/v1/pools/rps", json={"kind": "games"}).status_code == 201
+    with browser.page(filled.url, "/pools/rps") as page:
+        page.until("document.querySelector('.question')?.dataset.method === 'elo'")
+        assert filled.client.put("/v1/pools/rps/leading_method", json={"method": "sco"}).status_code == 200
+        page.until("document.querySelector('.question').dataset.method === 'sco'")
+        page.go("/")
+        page.wait("by Soft Condorcet (SCO)")
+        page.go("/pools/rps/agents/rock")
+        page.wait("No. 1 of 3 by Soft Condorcet (SCO)")
+        assert page.complaints() == []

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import msgspec
+
+from services.boards.history import kept
 from services.demo import simulated
 from tests.support.api import Running
 from tests.support.boards import solved_of
@@ -33,7 +36,32 @@ def test_the_final_board_of_a_season_is_chosen_and_has_a_link_and_a_file(api: Ru
 
 def test_a_time_before_all_kept_boards_is_said_in_words(filled: Running, browser: Browser) -> None:
     with browser.page(filled.url, "/pools/rps?at=1970-01-02T00:00") as page:
-        page.wait("Elo at 1970-01-02T00:00.")
+        page.wait("Elo at 1970-01-02 00:00 (UTC).")
         page.until("document.querySelector('main .soft[role=status]')?.textContent.length > 20")
         page.click(".notice a", "Back to now")
         page.wait("1510.5")
+
+
+def test_a_slider_leads_to_each_kept_solve_and_back_to_now(filled: Running, browser: Browser) -> None:
+    solves = [
+        msgspec.structs.replace(solved_of("rps", method="copeland", position=10 * (i + 1), ratings=[(name, 1.0)]), solved_at=60.0 * i)
+        for i, name in enumerate(("ann", "bob", "cem"))
+    ]
+    filled.store.solved.publish_history("rps", "copeland", map(kept, solves))
+    assert filled.store.solved.publish(solves[-1])
+    slide = (
+        "((place) => { const one = document.querySelector('.times input[type=range]'); one.value = place;"
+        " for (const name of ['input', 'change']) one.dispatchEvent(new Event(name, { bubbles: true })); })"
+    )
+    with browser.page(filled.url, "/pools/rps?method=copeland") as page:
+        page.click(".times summary")
+        page.until("document.querySelector('.times input[type=range]')?.max === '3'")
+        for place, time, shown in ((0, "00%3A00%3A00", "ann"), (1, "00%3A01%3A00", "bob")):
+            page.evaluate(f"{slide}({place}); undefined")
+            page.until(f"document.querySelector('table.board .who')?.textContent.trim() === '{shown}'")
+            assert page.evaluate("location.search") == f"?method=copeland&at=1970-01-01T{time}"
+            assert page.evaluate("document.querySelector('.times output').textContent").endswith(f"(UTC), {10 * (place + 1)} outcomes")
+        page.evaluate(f"{slide}(3); undefined")
+        page.until("!location.search.includes('at=')")
+        page.until("document.querySelector('table.board .who')?.textContent.trim() === 'cem'")
+        assert page.complaints() == []

@@ -38,9 +38,33 @@ def sliced(api: Running) -> Running:
     return api
 
 
+def test_an_agent_has_its_rating_in_each_slice(sliced: Running, browser: Browser) -> None:
+    slices = sliced.client.get("/v1/pools/cup/agents/ann").json()["slices"]
+    assert {part: {method: (one["rating"], one["rank"], one["total"]) for method, one in of.items()} for part, of in slices.items()} == {
+        str(ENGLISH): {"elo": (1389.0, 2, 2)},
+        str(RTL): {"elo": (1389.0, 2, 2)},
+    }
+    assert sliced.client.get("/v1/pools/cup/agents/bob").json()["slices"] == {}
+    with browser.page(sliced.url, "/pools/cup/agents/dee") as page:
+        page.wait("By slice")
+        assert page.evaluate("document.querySelector('.slices tbody tr').innerText").split() == [
+            "language",
+            "English",
+            "Elo",
+            "1?",
+            "of",
+            "2",
+            "1611",
+        ]
+        page.click(".slices a")
+        page.until("location.search.includes('slice=language%3AEnglish')")
+        page.wait("Only 7 games with language English.")
+        assert page.complaints() == []
+
+
 def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Browser) -> None:
     with browser.page(sliced.url, "/pools/cup?method=sco") as page:
-        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && document.querySelector('.pick select')")
         page.evaluate(
             "(() => { const pick = document.querySelector('.pick select'); pick.value = 'language:English';"
             " pick.dispatchEvent(new Event('change', { bubbles: true })); })()"

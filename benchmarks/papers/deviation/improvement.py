@@ -92,8 +92,8 @@ def _change(curves: Mapping[str, Floats]) -> tuple[float, float]:
     return float(change.mean()), float(change.std() / np.sqrt(len(change)))
 
 
-_REASON: Final = (
-    "the gaps of random policies are large and fall at first under any rating; "
+_OTHER_RUNS: Final = (
+    "other random policies: their gaps are large and fall at first under any rating; "
     "the ratings differ by less than the error of these runs, so they do not decide the claim"
 )
 
@@ -108,7 +108,11 @@ def _compared(curves: Curves) -> list[Value]:
         text, falls = f"{even:+.3f} (error {even_error:.3f})", name == "Kuhn poker"
         values.append(
             claim(
-                f"{name}: gap under uniform ratings", "falls" if falls else "does not fall", text, holds=(even < 0) == falls, reason=_REASON
+                f"{name}: gap under uniform ratings",
+                "falls" if falls else "does not fall",
+                text,
+                holds=(even < 0) == falls,
+                other_input=_OTHER_RUNS,
             )
         )
         values.append(unprinted(f"{name}: fall under deviation beyond that under uniform ratings", round(even - strict, 3)))

@@ -49,11 +49,11 @@ def risk_dominance(run: Run) -> Output:
     rivals = [one for one in others(game, starts) if max(float(np.abs(a - b).max()) for a, b in zip(one, chosen, strict=True)) > DIFFERENT]
     wins = sum(loss(game, chosen, one) >= loss(game, one, chosen) - NASH for one in rivals)
     ours = f"over {wins} of {len(rivals)} others"
-    reason = "the synthetic game is another one, and the comparison is ours"
+    other = "the game is synthetic, and the comparison is ours"
     return Output(
         [
             unprinted("different equilibria found", len(rivals) + 1, f"{starts} starts"),
-            claim("the limiting logit equilibrium", "risk-dominant", ours, holds=wins == len(rivals), reason=reason),
+            claim("the limiting logit equilibrium", "risk-dominant", ours, holds=wins == len(rivals), other_input=other),
         ],
         seeds=[0, 3],
         note="""A synthetic game of 12 prompts and 6 models. Other equilibria are the ends of paths from random targets. The appendix with

@@ -124,14 +124,16 @@ def figure_3(run: Run) -> Output:
     for sco in ("SCO, sigmoid", "SCO, Fenchel-Young"):
         for other in losers:
             holds = best[sco] < best[other]
-            values.append(claim(f"{sco} and {other}", "SCO lower", f"{best[sco]:.3f}, {best[other]:.3f}", holds=holds, reason=_REASON))
+            values.append(
+                claim(f"{sco} and {other}", "SCO lower", f"{best[sco]:.3f}, {best[other]:.3f}", holds=holds, other_input=_OTHER_GAMES)
+            )
     values.append(
         claim(
             "Fenchel-Young and sigmoid",
             "Fenchel-Young lower",
             f"{best['SCO, Fenchel-Young']:.3f}, {best['SCO, sigmoid']:.3f}",
             holds=best["SCO, Fenchel-Young"] < best["SCO, sigmoid"],
-            reason=_REASON,
+            other_input=_OTHER_GAMES,
         )
     )
     text = (
@@ -141,7 +143,7 @@ def figure_3(run: Run) -> Output:
     return Output(values, [_drawn_offline(curves, steps)], seeds=list(range(splits)), note=text)
 
 
-_REASON: Final = "other games: which method predicts best depends on how skills and activity are distributed"
+_OTHER_GAMES: Final = "other games: which method predicts best depends on how skills and activity are distributed"
 
 
 @PAPER.item("figure-6", "Figure 6 (E.4)", "SCO and Elo online, one game at a time")
@@ -158,22 +160,22 @@ def figure_6(run: Run) -> Output:
             "slightly lower",
             f"{last['SCO, alpha 0.1']:.3f}, Elo {elo:.3f}",
             holds=last["SCO, alpha 0.1"] < elo,
-            reason=_REASON,
+            other_input=_OTHER_GAMES,
         ),
         claim(
             "alpha 0.5 beside Elo",
             "lower",
             f"{last['SCO, alpha 0.5']:.3f}, Elo {elo:.3f}",
             holds=last["SCO, alpha 0.5"] < elo,
-            reason=_REASON,
+            other_input=_OTHER_GAMES,
         ),
-        claim("nearest to Elo", "SCO, alpha 0.02", nearest, holds=nearest == "SCO, alpha 0.02", reason=_REASON),
+        claim("nearest to Elo", "SCO, alpha 0.02", nearest, holds=nearest == "SCO, alpha 0.02", other_input=_OTHER_GAMES),
         claim(
             "larger steps",
             "lower distance",
             "0.5 below 0.1 below 0.02",
             holds=last["SCO, alpha 0.5"] < last["SCO, alpha 0.1"] < last["SCO, alpha 0.02"],
-            reason=_REASON,
+            other_input=_OTHER_GAMES,
         ),
     ]
     text = _SYNTHETIC.format(sizes=f"{sizes[0]:,} games of {sizes[1]:,} players") + f"{passes} orders of the training games, one pass each."

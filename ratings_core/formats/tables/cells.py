@@ -75,6 +75,11 @@ class Cells:
         coded = self.coded(column)
         return self._numbers.read(column, coded.texts)[coded.code] if len(self) else np.zeros(0)
 
+    def wide_numbers(self, column: str) -> Floats | None:
+        """A column of integers or doubles as float64 (n,), NaN for a null. None for another type: its texts hold more, or other digits."""
+        values = self._column(column)
+        return numbers(values) if pa.types.is_integer(values.type) or pa.types.is_float64(values.type) else None
+
     def moments(self, column: str) -> Floats | None:
         """A column of times as seconds since 1970, float64 (n,), NaN for a null; None for a column of texts or numbers."""
         values = self._column(column)

@@ -94,15 +94,15 @@ for i = 7, #ARGV, 2 do
 end
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4], 'done', ARGV[1], 'season', ARGV[6])
-local told = {1}
+local excess = {1}
 for i = 7, #ARGV, 2 do
   redis.call('SADD', KEYS[3], ARGV[i])
-  if redis.call('ZCARD', KEYS[i - 3]) > tonumber(ARGV[i + 1]) then table.insert(told, ARGV[i]) end
+  if redis.call('ZCARD', KEYS[i - 3]) > tonumber(ARGV[i + 1]) then table.insert(excess, ARGV[i]) end
 end
 for _, field in ipairs(redis.call('SMEMBERS', KEYS[3])) do
-  if string.match(field, '^(%d+)/') ~= ARGV[3] then table.insert(told, field) end
+  if string.match(field, '^(%d+)/') ~= ARGV[3] then table.insert(excess, field) end
 end
-return told
+return excess
 """
 )
 """Commits the writes of a token. KEYS: fence, head, set of boards, and for each live board of known size its key and the key of its

@@ -184,6 +184,10 @@ class Client(Connection):
         stops."""
         return self._value(Call("POST", path("/v1/pools/{pool}/generations", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
 
+    def choose_leading_method(self, pool: str, body: LeadingWanted) -> PoolView:
+        r"""Choose the method that the pages of a pool show first. Nothing is folded again."""
+        return self._value(Call("PUT", path("/v1/pools/{pool}/leading_method", pool=pool), body=body, accept='application/json', repeatable=True), PoolView)
+
     def list_methods(self, pool: str) -> MethodChoices:
         r"""List all solved methods, each with the parameters that the pool is solved with, or the reason why it does not apply."""
         return self._value(Call("GET", path("/v1/pools/{pool}/methods", pool=pool), accept='application/json', repeatable=True), MethodChoices)
@@ -415,6 +419,10 @@ class AsyncClient(AsyncConnection):
         An empty object folds the pool again with its present settings. This resumes a stopped pool: first retract the outcomes at which it
         stops."""
         return await self._value(Call("POST", path("/v1/pools/{pool}/generations", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
+
+    async def choose_leading_method(self, pool: str, body: LeadingWanted) -> PoolView:
+        r"""Choose the method that the pages of a pool show first. Nothing is folded again."""
+        return await self._value(Call("PUT", path("/v1/pools/{pool}/leading_method", pool=pool), body=body, accept='application/json', repeatable=True), PoolView)
 
     async def list_methods(self, pool: str) -> MethodChoices:
         r"""List all solved methods, each with the parameters that the pool is solved with, or the reason why it does not apply."""

@@ -224,6 +224,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
         slice: Slice of the pool's outcomes that `outcomes` and `methods` count, such as `language:English`. Absent for all outcomes.
+        slices: Slice, such as `language:English` -> method -> the agent's rating in it. Only slices in which it has a rating.
     """
 
     pool: str
@@ -241,6 +242,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     streak: Streak | None
     details: AgentDetails | None = None
     slice: str | None = None
+    slices: dict[str, dict[str, MethodRating]] = {}
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -267,6 +269,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         wins: Games in which it was alone in first place.
         draws: Games in which it shared the first place.
         losses: Games in which another side was placed before it.
+        last_played: Time of its newest outcome up to `games_position`, in seconds since 1970. Absent if this outcome is older than the newest half a million duels of the pool, or its history is not kept.
         filter_place: Place among the agents that match the filters of the request, 1 for the best. Equal ratings have different places.
     """
 
@@ -290,6 +293,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     wins: float | None = None
     draws: float | None = None
     losses: float | None = None
+    last_played: float | None = None
     filter_place: int | None = None
 
 
@@ -342,7 +346,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         outside: Present on a maximal lottery whose rows are its support alone: number of other agents, whose probability is 0.
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
-        games_position: Log offset up to which `games`, `wins`, `draws` and `losses` of the rows were counted: that of a checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
         slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
@@ -1026,6 +1030,12 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
 
 
+class LeadingWanted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The method that pages of a pool show first. method: An online or solved method of the pool; empty to let pages choose."""
+
+    method: str
+
+
 class LiveForecasts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""How the ratings of an online method become forecasts.
 
@@ -1534,6 +1544,7 @@ class PoolView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         kind: `games` or `scores`.
         label: Text shown beside the name.
         head: Newest summary of the pool; None before the first outcome was folded.
+        leading_method: Method that pages show first; empty if they choose by what has an answer.
         folding: Whether the pool's partition is being folded. Only present in the answer for a single pool.
         stale_seconds: As in `Boards`. Only present in the answer for a single pool.
     """
@@ -1542,6 +1553,7 @@ class PoolView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     label: str
     head: PoolHead | None
+    leading_method: str = ''
     folding: Freshness | None = None
     stale_seconds: float | None = None
 
@@ -1714,6 +1726,7 @@ class SeasonView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         keep: Share of each rating's distance to the mean that its soft reset left; null for the first season.
         outcomes: Number of outcomes that it counted; null before its final state is kept.
         boards: Names of its final boards; empty while it runs.
+        waits_for: What a requested or starting season waits for, and what an operator can do if that does not come; null for others.
     """
 
     name: str
@@ -1726,6 +1739,7 @@ class SeasonView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     keep: float | None
     outcomes: int | None = None
     boards: list[str] = []
+    waits_for: str | None = None
 
 
 class Seasons(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -14,14 +14,16 @@ from kafka.errors import (
     InvalidProducerEpochError,
     KafkaError,
     KafkaTimeoutError,
+    MessageSizeTooLargeError,
     OutOfOrderSequenceNumberError,
+    RecordListTooLargeError,
     UnknownProducerIdError,
 )
 
 import services.log.kafka.batches  # noqa: F401 - replaces how kafka-python reads batches
 from services.log.kafka.receiving import receive_in_larger_pieces
 from services.log.kafka.refusals import REFUSALS, collect_failures
-from services.log.protocol import LogError
+from services.log.protocol import LogError, RecordTooLarge
 from services.log.records import MAX_RECORD_BYTES
 
 OPTIONS = frozenset(
@@ -105,6 +107,8 @@ def kafka_errors(doing: str) -> Iterator[None]:
     """Convert kafka-python's errors to `LogError`. doing: the operation, for the message."""
     try:
         yield
+    except (MessageSizeTooLargeError, RecordListTooLargeError) as error:
+        raise RecordTooLarge(f"{doing}: {type(error).__name__}: {error}; raise the topic's max.message.bytes") from error
     except KafkaError as error:
         retriable = bool(error.retriable) or isinstance(error, _RETRIABLE)
         raise LogError(f"{doing}: {type(error).__name__}: {error}", retriable=retriable) from error

@@ -93,7 +93,7 @@ class Publisher:
         self._schedule_next_round(now, failed=any(end is End.FAILED for _, end in ends))
         for update, end in ends:
             if end in (End.WRITTEN, End.KEPT):
-                update.track.checked_at, update.track.told = now, update.head.stopped
+                update.track.checked_at, update.track.shown_stop = now, update.head.stopped
             match end:
                 case End.WRITTEN:
                     self.figures.published_at = self._clock()

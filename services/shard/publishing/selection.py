@@ -58,7 +58,7 @@ class Selection:
         unrecovered = {pool: state for pool, state in partition.readers.unread.items() if partition.readers.stopped and pool not in tracks}
         for pool, state in (behind | unrecovered | broken).items():
             track = self._track(pool, state)
-            if now - track.checked_at >= _IDLE_SECONDS or (state.broken and track.told is None):
+            if now - track.checked_at >= _IDLE_SECONDS or (state.broken and track.shown_stop is None):
                 yield state, track, partition  # a pool that broke since its last update is reported at once
 
     def _track(self, pool: str, state: PoolState) -> Track:
@@ -74,7 +74,7 @@ def _head_update(state: PoolState, track: Track, epoch: int, partition: Partitio
     The head of a broken pool describes an empty board, which belongs to the start of the generation.
     """
     head = updates.head_of(state.emptied() if state.broken else state, partition, at)
-    if (why := _why(head, state, partition, track)) is None and track.told is None and not track.visible:
+    if (why := _why(head, state, partition, track)) is None and track.shown_stop is None and not track.visible:
         return None
     head = msgspec.structs.replace(head, stopped=why)
     if state.broken:
@@ -100,7 +100,7 @@ def _precedes_published(state: PoolState, partition: Partition, track: Track) ->
 
 def _only_waits(state: PoolState, track: Track, partition: Partition) -> bool:
     """Whether nothing is to report of a pool whose boards must not change: it is folded until it reaches its published position."""
-    return bool(track.visible) and track.told is None and state.stopped is None and partition.readers.stopped is None
+    return bool(track.visible) and track.shown_stop is None and state.stopped is None and partition.readers.stopped is None
 
 
 def _why(head: PoolHead, state: PoolState, partition: Partition, track: Track) -> str | None:

@@ -32,8 +32,8 @@ class Track:
     recovered: position of the checkpoint from which the state was restored. known: whether the store need not be asked before a write.
     visible: published position; boards are written only after the fold has reached it. unhidden: whether a hidden pool is published
     because readers do not see its later generation, which cannot be built again. checked_at: time of the last update that was
-    written or left the store unchanged, by the timer. told: `stopped` of the head in the store; empty until this shard has written the
-    head.
+    written or left the store unchanged, by the timer. shown_stop: `stopped` of the head in the store; empty until this shard has written
+    the head.
     """
 
     generation: int
@@ -42,7 +42,7 @@ class Track:
     visible: int = 0
     unhidden: bool = False
     checked_at: float = float("-inf")
-    told: str | None = ""
+    shown_stop: str | None = ""
 
 
 @dataclass(frozen=True, slots=True)

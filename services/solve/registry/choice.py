@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from ratings_core.checks import similar
 from ratings_core.errors import InputError
 from ratings_core.methods import registry
 from ratings_core.methods.method import GIVEN_BY_SCORES, Takes, given_by_games
@@ -12,7 +13,7 @@ from ratings_core.methods.parameters import accepted
 from ratings_core.methods.recency import RECENCY, check_half_life
 from ratings_core.methods.rosters import ROSTER
 from ratings_core.options import Value
-from services.control.records import ControlState, FoldSettings, SolvePlan
+from services.control.records import ControlState, FoldSettings, LeadingMethod, SolvePlan
 from services.solve.registry import methods
 from services.solve.registry.rehearsal import rehearse
 from services.wire.pools import Kind, check_pool_name
@@ -125,6 +126,26 @@ def _tags(control: ControlState, pool: str, fold: FoldSettings) -> set[str]:
     newest, waiting = control.newest(pool), control.wish(pool)
     folds = [fold, *([] if newest is None else [newest.fold]), *([] if waiting is None else [waiting[1].fold])]
     return {tag for each in folds for tag in each.slices}
+
+
+def leading_of(control: ControlState, pool: str, method: str, now: float, fold: FoldSettings | None = None) -> LeadingMethod:
+    """Make the control record that chooses the method that the pages of a pool show first.
+
+    Args:
+        control: State of the control log.
+        pool: Name of the pool.
+        method: Name of an online or solved method of the pool; empty to let pages choose.
+        now: Seconds since 1970.
+        fold: Settings of a generation that is requested with it; None for the present ones.
+
+    Raises:
+        InputError: The pool is unknown, or has no such method.
+    """
+    kind, present = _pool(control, pool)
+    names = [*(fold or present).methods(kind), *chosen_for(control.plans.get(pool), kind)]
+    if method and method not in names:
+        raise InputError("leading_method", method, f"must be a method of the pool: {', '.join(names)}{similar(method, names)}")
+    return LeadingMethod(pool=pool, method=method, time=now)
 
 
 def _pool(control: ControlState, pool: str) -> tuple[Kind, FoldSettings]:

@@ -1,6 +1,6 @@
 // The leaderboard: a table of which only the rows near the visible part are in the document. Pages of rows are read as they come into sight.
 import { Poll, poolUrl } from "./api.js";
-import { count, shower, whole } from "./format.js";
+import { ago, count, date, shower, whole } from "./format.js";
 import { Name } from "./parts.js";
 import { Component, html } from "./ui.js";
 
@@ -100,9 +100,10 @@ const SORTS = {
   name: (/** @type {any} */ row) => (row.display_name ?? row.agent).toLowerCase(),
   games: (/** @type {any} */ row) => -(row.games ?? row.outcomes ?? 0),
   wins: (/** @type {any} */ row) => -((row.wins ?? 0) + (row.draws ?? 0) / 2) / Math.max(1, row.games ?? 1),
+  last: (/** @type {any} */ row) => -(row.last_played ?? 0),
 };
 
-const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="6">Provisional: too few outcomes or opponents for a settled rank, or a wide interval of it</th></tr>`;
+const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="7">Provisional: too few outcomes or opponents for a settled rank, or a wide interval of it</th></tr>`;
 
 /**
  * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
@@ -202,9 +203,9 @@ export class Board extends Component {
       <caption class="hidden">${this.props.caption}</caption>
       <thead><tr>${this.heading("rank", "Rank", "rank")}${this.heading("name", "Agent")}
         ${this.heading("rating", board.method === "outcomes" ? "Outcomes" : "Rating", "number")}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
-        ${look.games ? this.heading("games", look.played, "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}</tr></thead>
+        ${look.games ? this.heading("games", look.played, "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}${look.last ? this.heading("last", "Last active", "number wide") : null}</tr></thead>
       ${above ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${above}px` }}></td></tr></tbody>` : null}
-      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="5">…</td></tr>`))}</tbody>
+      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="6">…</td></tr>`))}</tbody>
       ${below ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${below}px` }}></td></tr></tbody>` : null}
     </table>
     ${board.outside ? html`<p class="soft">${count(board.outside, "other agent")} ${board.outside === 1 ? "has" : "have"} probability 0.</p>` : null}`;
@@ -222,6 +223,7 @@ function columnsOf(board, rows) {
     games: rows.some((row) => row.games !== undefined || row.outcomes !== undefined),
     played: rows.some((row) => row.games !== undefined) ? "Games" : "Outcomes",
     results: rows.some((row) => row.wins !== undefined),
+    last: rows.some((row) => row.last_played !== undefined),
     contributions: board.extra?.contributions ?? {},
   };
 }
@@ -232,14 +234,20 @@ function line(pool, row, look, index, around) {
   const record = row.wins === undefined ? null : `${whole(row.wins)}–${whole(row.draws)}–${whole(row.losses)}`;
   const games = row.games ?? row.outcomes;
   const interval = typeof row.low === "number" ? `${look.shown(row.low)} to ${look.shown(row.high)}` : null;
-  const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined ? "outcome" : "game"), record].filter(Boolean);
+  const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined ? "outcome" : "game"), record, row.last_played === undefined ? null : lastActive(row)].filter(Boolean);
   return html`<tr key=${row.agent} class=${`${row.provisional ? "provisional" : ""}${row.agent === around ? " chosen" : ""}`} aria-rowindex=${index}>
     <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}${arrow(row)}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
     <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.map((part) => html`<span class="one" key=${part}>${part}</span> `)}</span>` : null}</td>
     <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
     ${look.whiskers ? html`<td class="whisker wide">${interval ? whisker(row, look, interval) : "–"}</td>` : null}
-    ${look.games ? html`<td class="number wide">${games === undefined ? "–" : whole(games)}</td>` : null}${look.results ? html`<td class="number wide">${record ?? "–"}</td>` : null}</tr>`;
+    ${look.games ? html`<td class="number wide">${games === undefined ? "–" : whole(games)}</td>` : null}${look.results ? html`<td class="number wide">${record ?? "–"}</td>` : null}
+    ${look.last ? html`<td class="number wide">${row.last_played === undefined ? html`<span title="not among the newest outcomes that this pool keeps">–</span>` : html`<time datetime=${new Date(1000 * row.last_played).toISOString()} title=${date(row.last_played)}>${lastActive(row)}</time>`}</td>` : null}</tr>`;
+}
+
+/** How long ago an agent had its newest outcome. @param {any} row */
+function lastActive(row) {
+  return ago(Math.max(0, Date.now() / 1000 - row.last_played));
 }
 
 /** The tasks with the largest contributions to a rating, if the method reported them. @param {Record<string, number> | undefined} parts */
@@ -274,6 +282,6 @@ function whisker(row, look, interval) {
 export function StaticBoard({ pool, board, caption, around }) {
   const look = columnsOf(board, board.rows);
   return html`<table class="board"><caption class="hidden">${caption}</caption><thead><tr><th scope="col" class="rank">Rank</th><th scope="col">Agent</th><th scope="col" class="number">Rating</th>
-    ${look.whiskers ? html`<th scope="col" class="whisker wide">Interval</th>` : null}${look.games ? html`<th scope="col" class="number wide">${look.played}</th>` : null}${look.results ? html`<th scope="col" class="number wide">Won–drawn–lost</th>` : null}</tr></thead>
+    ${look.whiskers ? html`<th scope="col" class="whisker wide">Interval</th>` : null}${look.games ? html`<th scope="col" class="number wide">${look.played}</th>` : null}${look.results ? html`<th scope="col" class="number wide">Won–drawn–lost</th>` : null}${look.last ? html`<th scope="col" class="number wide">Last active</th>` : null}</tr></thead>
     <tbody>${board.rows.map((/** @type {any} */ row, /** @type {number} */ i) => line(pool, row, look, i + 2, around))}</tbody></table>`;
 }

@@ -43,7 +43,7 @@ const QUESTIONS = {
   stv: "Who is elected in turn, and who is eliminated last?",
 };
 
-// The first of these that has an answer leads the page of a pool. Methods that are not named follow in the order of the API.
+// Where the pool's settings choose no method, the first of these that has an answer leads its pages. Methods that are not named follow in the order of the API.
 const FIRST = ["bradley_terry", "nash_average", "elo", "glicko2", "weng_lin", "sco", "deviation", "copeland", "maximal_lottery"];
 
 /** @param {string} method */
@@ -56,16 +56,16 @@ export function question(method) {
   return QUESTIONS[method] ?? "";
 }
 
-/** @param {string[]} methods @returns {string[]} The same, those that lead a page first. */
-export function preferred(methods) {
-  const place = (/** @type {string} */ method) => (FIRST.indexOf(method) + FIRST.length + 1) % (FIRST.length + 1);
+/** @param {string[]} methods @param {string} [chosen] Leading method by the settings of the pool. @returns {string[]} The same, those that lead a page first. */
+export function preferred(methods, chosen) {
+  const place = (/** @type {string} */ method) => (method === chosen ? -1 : (FIRST.indexOf(method) + FIRST.length + 1) % (FIRST.length + 1));
   return [...methods].sort((a, b) => place(a) - place(b));
 }
 
-/** @param {any[]} boards Boards with their first row. @returns {any | null} The board that leads the page. */
-export function leading(boards) {
+/** @param {any[]} boards Boards with their first row. @param {string} [chosen] Leading method by the settings of the pool. @returns {any | null} The board that leads the page. */
+export function leading(boards, chosen) {
   const answered = boards.filter((board) => board.method !== "outcomes" && board.rows.some((/** @type {any} */ row) => row.rating !== null));
-  const [first = "outcomes"] = preferred(answered.map((board) => board.method));
+  const [first = "outcomes"] = preferred(answered.map((board) => board.method), chosen);
   return boards.find((board) => board.method === first) ?? null;
 }
 

@@ -102,11 +102,12 @@ export function csv(rows) {
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-/** Saves the first SVG of a figure as a PNG of twice its size, with the colors that it has on the page. @param {Element} figure @param {string} name */
-export async function savePng(figure, name) {
-  const shown = figure.querySelector("svg.chart");
+/** Saves the first SVG of a part of the page as a PNG of twice its size, with the colors that it has on the page. One with a `viewBox` has this size.
+ * @param {Element} part @param {string} name */
+export async function savePng(part, name) {
+  const shown = /** @type {SVGSVGElement | null} */ (part.querySelector("svg.chart"));
   if (!shown) return;
-  const { width, height } = shown.getBoundingClientRect();
+  const { width, height } = shown.hasAttribute("viewBox") ? shown.viewBox.baseVal : shown.getBoundingClientRect();
   const copy = /** @type {SVGElement} */ (shown.cloneNode(true));
   const before = [shown, ...shown.querySelectorAll("*")];
   const after = [copy, ...copy.querySelectorAll("*")];

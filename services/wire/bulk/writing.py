@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pyarrow import ipc
 
 from ratings_core.arrays.arena import Arena
-from ratings_core.arrays.arrow import arrow_texts
+from ratings_core.arrays.arrow import arrow_cells, arrow_numbers, arrow_texts, whole
 from ratings_core.arrays.coded import Coded
 from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.columns.tags import Tags
@@ -65,10 +65,10 @@ def _games(games: Games) -> dict[str, Any]:
     agents = games.agent_start[games.side_start]
     side = np.arange(len(games.place)) - np.repeat(games.side_start[:-1], sizes)
     columns = {
-        "time": pa.array(games.time),
+        "time": arrow_numbers(games.time),
         "agents": _lists(agents, _coded(games.names)),
-        "sides": _lists(agents, pa.array(np.repeat(side, members).astype(np.int8))),
-        "places": _lists(agents, pa.array(np.repeat(games.place, members))),
+        "sides": _lists(agents, arrow_numbers(np.repeat(side, members).astype(np.int8))),
+        "places": _lists(agents, arrow_numbers(np.repeat(games.place, members))),
     }
     if (games.task_of >= 0).any():
         columns["task"] = _tasks(games)
@@ -77,32 +77,32 @@ def _games(games: Games) -> dict[str, Any]:
 
 def _scores(scores: TaskScores) -> dict[str, Any]:
     columns = {
-        "time": pa.array(scores.time),
+        "time": arrow_numbers(scores.time),
         "task": arrow_texts(scores.tasks),
         "agents": _lists(scores.start, _coded(scores.names)),
-        "scores": _lists(scores.start, pa.array(scores.score)),
+        "scores": _lists(scores.start, arrow_numbers(scores.score)),
     }
     return columns | _weights(scores.weight) | _tags(scores.tags)
 
 
 def _lists(start: NDArray[np.int64], values: Any) -> Any:
-    return pa.ListArray.from_arrays(pa.array(start.astype(np.int32)), values)
+    return pa.ListArray.from_arrays(arrow_numbers(start.astype(np.int32)), values)
 
 
 def _coded(names: Coded) -> Any:
     used = names.used()
-    return pa.DictionaryArray.from_arrays(pa.array(used.code), arrow_texts(used.texts).cast(pa.string()))
+    return pa.DictionaryArray.from_arrays(arrow_numbers(used.code), arrow_texts(used.texts).cast(pa.string()))
 
 
 def _tasks(games: Games) -> Any:
     texts = arrow_texts(games.tasks).dictionary_encode()
     index = np.where(games.task_of >= 0, games.task_of, 0)
-    codes = np.asarray(texts.indices)[index]
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=games.task_of < 0), texts.dictionary.cast(pa.string()))
+    codes = whole(texts.indices).astype(np.int32)[index]
+    return pa.DictionaryArray.from_arrays(arrow_numbers(codes, games.task_of >= 0), texts.dictionary.cast(pa.string()))
 
 
 def _weights(units: NDArray[np.int64]) -> dict[str, Any]:
-    return {} if (units == WEIGHT_ONE).all() else {"weight": pa.array(units / WEIGHT_ONE)}
+    return {} if (units == WEIGHT_ONE).all() else {"weight": arrow_numbers(units / WEIGHT_ONE)}
 
 
 def _tags(tags: Tags | None) -> dict[str, Any]:
@@ -112,12 +112,12 @@ def _tags(tags: Tags | None) -> dict[str, Any]:
     used = np.unique(tags.code[tags.code >= 0]).astype(np.int64)
     number = np.zeros(len(tags.texts) + 1, np.int32)
     number[used] = np.arange(len(used))
-    codes = pa.array(number[tags.code], mask=tags.code < 0)
+    codes = arrow_numbers(number[tags.code], tags.code >= 0)
     return {"tags": pa.DictionaryArray.from_arrays(codes, arrow_texts(tags.texts.take(used)).cast(pa.string()))}
 
 
 def _constant(text: str, rows: int) -> Any:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
+    return pa.DictionaryArray.from_arrays(arrow_numbers(np.zeros(rows, np.int32)), arrow_cells([text]).cast(pa.string()))
 
 
 def _bytes_of_texts(outcomes: Games | TaskScores, begin: int, end: int) -> int:

@@ -137,12 +137,14 @@ def test_a_name_with_slashes_has_details_and_need_not_have_played(pool: Running)
     assert pool.client.get(f"{AGENTS}/team%2Fnew%20one").status_code == 404, "it has no outcomes"
 
 
-def test_boards_have_games_wins_draws_and_losses_as_profiles_do(pool: Running) -> None:
+def test_boards_have_games_results_and_times_as_profiles_do(pool: Running) -> None:
     for path in (ELO, "/v1/pools/blitz/boards/sco", LOTTERY):
         found = board(pool, path, count=1000)
         assert found["games_position"] == len(games())
         for row in (found["rows"][0], found["rows"][-1]):
-            record = pool.client.get(f"{AGENTS}/{row['agent']}").json()["games"]
+            profile = pool.client.get(f"{AGENTS}/{row['agent']}").json()
+            record = profile["games"]
+            assert row["last_played"] == profile["last_played"]
             assert {name: row[name] for name in ("games", "wins", "draws", "losses")} == {
                 name: record[name] for name in ("games", "wins", "draws", "losses")
             }
@@ -235,8 +237,8 @@ def test_a_cursor_says_whether_the_board_or_the_matches_changed(described: Runni
     ("parameters", "rule"),
     [
         ({"country": "DE", "start": 0}, "must not be sent with start"),
-        ({"country": "DE", "position": 5}, "must not be sent with start, agents, position or at"),
-        ({"country": "DE", "agents": "agent-01"}, "must not be sent with start, agents"),
+        ({"country": "DE", "position": 5}, "must not be sent with position or at"),
+        ({"country": "DE", "agents": "agent-01"}, "must not be sent with start or agents"),
         ({"country": "de"}, "two capital letters"),
         ({"tag": "team"}, "must be key:value"),
         ({"tag": "Team:red"}, "keys of a-z"),

@@ -2,16 +2,17 @@
 
 import io
 import json
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
-import jsonschema
 import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
 
-from services.boards.agent_history import agent_history, agent_outcomes, thinned
+from services.boards import outcome_history
+from services.boards.agent_history import agent_history, agent_outcomes, last_played, thinned
 from services.boards.agent_index import AgentIndex
 from services.boards.agents import profile
 from services.boards.cursors import RULE
@@ -22,7 +23,7 @@ from services.cli import agent as agent_command
 from services.control.records import FoldSettings
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
-from tests.support.api import NOW, Running
+from tests.support.api import NOW, Running, check_answer
 from tests.support.boards import head_of, solved_of
 from tests.support.folds import fold_events
 from tests.support.histories import FOLD, NAMES, TwinRow, folded, games, twin_rows
@@ -50,13 +51,18 @@ def asked(api: Running, agent: str, path: str, **query: object) -> dict:
     answer = api.client.get(f"{URL}/{quote(agent, safe='')}{path}", params=query)
     assert answer.status_code == 200, answer.text
     kind = {"/history": "AgentHistory", "/outcomes": "AgentOutcomes", "": "AgentProfile"}[path]
-    document = api.client.get("/openapi.json").json()
-    jsonschema.validate(answer.json(), {"$ref": f"#/components/schemas/{kind}", **document})
+    check_answer(answer.json(), kind)
     return dict(answer.json())
 
 
-def rows_of(agent: str, fold: FoldSettings = FOLD) -> list[TwinRow]:
-    return [row for row in twin_rows(state_of("blitz", fold=fold), games()) if row.agent == agent]
+@cache
+def twins() -> list[TwinRow]:
+    """Rows of an independent fold, outcome by outcome."""
+    return list(twin_rows(state_of("blitz", fold=FOLD), games()))
+
+
+def rows_of(agent: str) -> list[TwinRow]:
+    return [row for row in twins() if row.agent == agent]
 
 
 @pytest.mark.parametrize("agent", NAMES)
@@ -149,6 +155,27 @@ def test_a_profile_has_first_and_last_games_and_the_streak(api: Running, pool: S
         assert answer["streak"] == {"result": rows[-1].result, "length": length}
 
 
+def test_last_times_of_many_agents_are_those_of_profiles_if_they_are_in_the_newest_segments(
+    api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retired = GameEvent(v=1, id="old", pool="blitz", time=5.0, sides=[Side(["retired"], 1), Side(["Ann"], 2)], weight=1.0)
+    served = ServedPool(api.store, tmp_path)
+    state = folded(served, [retired, *games()])
+    served.checkpoint(state, 201, written_at=NOW)
+    served.publish(state, 201, published_at=NOW)
+    head = api.store.live.head("blitz")
+    assert head is not None
+    index = AgentIndex.load(served.files, head)
+    names = [*NAMES, "retired", "nobody"]
+    expected = {name: rows_of(name)[-1].time for name in NAMES}
+    assert last_played(index, names) == {**expected, "retired": 5.0}
+    assert index.history is not None
+    assert len(list(index.history.segments())) > 2
+    monkeypatch.setattr(outcome_history, "LAST_TIMES_SEGMENTS", 2)
+    assert last_played(index, names) == expected
+    assert last_played(index, []) == {}
+
+
 def test_a_long_streak_is_counted_in_a_few_reads(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.state.history.SEGMENT_ROWS", 4000)
     served, sides = ServedPool(api.store, tmp_path), [[Side(["ann"], 2), Side(["bob"], 1)], [Side(["ann"], 1), Side(["bob"], 2)]]
@@ -175,7 +202,8 @@ def test_expired_outcomes_are_left_out(api: Running, tmp_path: Path) -> None:
     assert entry is not None
     served.files.prune(0, 1, 1)
     served.publish(state, 200, published_at=NOW)
-    answer, rows = asked(api, "ann", "/outcomes", count=1000), rows_of("ann", fold)
+    answer = asked(api, "ann", "/outcomes", count=1000)
+    rows = [row for row in twin_rows(state_of("blitz", fold=fold), games()) if row.agent == "ann"]
     numbers = [one["outcome"] for one in answer["outcomes"]]
     assert numbers == [row.outcome for row in reversed(rows)][: len(numbers)]
     assert len(numbers) < len(rows) == answer["total"]

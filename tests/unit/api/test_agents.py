@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import quote
 
-import jsonschema
 import pytest
 from rich.console import Console
 from rich.table import Table
@@ -20,7 +19,7 @@ from services.cli import agent as agent_command
 from services.cli import agents as agents_command
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
-from tests.support.api import NOW, Running
+from tests.support.api import NOW, Running, check_answer
 from tests.support.boards import solved_of
 from tests.support.folds import fold_events
 from tests.support.pools import state_of
@@ -61,9 +60,7 @@ def pool(api: Running, tmp_path: Path) -> ServedPool:
 def asked(api: Running, path: str = "", **query: object) -> dict:
     answer = api.client.get(URL + path, params=query)
     assert answer.status_code == 200, answer.text
-    document = api.client.get("/openapi.json").json()
-    kind = "OpponentList" if path.endswith("/opponents") else "AgentProfile" if path else "AgentList"
-    jsonschema.validate(answer.json(), {"$ref": f"#/components/schemas/{kind}", **document})
+    check_answer(answer.json(), "OpponentList" if path.endswith("/opponents") else "AgentProfile" if path else "AgentList")
     return dict(answer.json())
 
 

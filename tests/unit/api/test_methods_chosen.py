@@ -5,9 +5,11 @@ import threading
 import httpx
 import pytest
 
+from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.control.log import ControlLog
 from services.control.records import ControlState
 from tests.support.api import Running
+from tests.support.boards import head_of
 from tests.support.waiting import PATIENCE
 
 ADMIN = {"Authorization": "Bearer a-key"}
@@ -43,6 +45,24 @@ def test_what_cannot_be_chosen_changes_nothing(api: Running) -> None:
     assert api.client.put("/v1/pools/nowhere/methods", json={"methods": {}}).status_code == 404
     assert api.client.get("/v1/pools/nowhere/methods").status_code == 404
     assert api.client.get("/v1/pools/blitz/methods").json() == before
+
+
+def test_the_leading_method_is_chosen_and_shown_at_once_and_folds_nothing(api: Running) -> None:
+    board = LiveBoard(["ann"], [1500.0])
+    assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    assert api.store.live.publish(head_of(online=["elo", "sco"]), 1, {"elo": board, "sco": board, ACTIVITY: board})
+    boards = api.client.get("/v1/pools/blitz/boards")
+    assert boards.json()["pool"]["leading_method"] == ""
+    answer = api.client.put("/v1/pools/blitz/leading_method", json={"method": "sco"})
+    assert (answer.status_code, answer.json()["leading_method"]) == (200, "sco")
+    polled = api.client.get("/v1/pools/blitz/boards", headers={"If-None-Match": boards.headers["etag"]})
+    assert (polled.status_code, polled.json()["pool"]["leading_method"]) == (200, "sco"), "a poll learns it although no board changed"
+    assert api.client.get("/v1/pools").json()["pools"][0]["leading_method"] == "sco"
+    answer = api.client.put("/v1/pools/blitz/leading_method", json={"method": "scoo"})
+    assert (answer.status_code, "must be a method of the pool: elo, sco" in answer.json()["detail"]) == (422, True)
+    assert api.client.put("/v1/pools/nowhere/leading_method", json={"method": "elo"}).status_code == 404
+    assert api.client.put("/v1/pools/blitz/leading_method", json={"method": ""}).json()["leading_method"] == ""
+    assert api.client.get("/v1/pools/blitz").json()["head"]["generation"] == 1
 
 
 def test_choosing_needs_an_admin_key(keyed: Running) -> None:

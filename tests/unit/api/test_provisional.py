@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+from services.boards import filtered, reading
+from services.boards.history import kept
 from services.boards.result import AgentRow
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.runtime.settings import PROVISIONAL
@@ -42,14 +44,89 @@ def test_agents_with_few_outcomes_are_provisional_and_can_be_left_out(played: Ru
     whole = played.client.get(url).json()
     assert [row.get("provisional", False) for row in whole["rows"]] == [True, False, False, False]
     others = played.client.get(url, params={"provisional": "exclude"}).json()
-    assert [(row["agent"], row["rank"]) for row in others["rows"]] == [("bob", 1), ("cem", 2), ("dee", 2)]
-    assert (others["total"], others["next"]) == (3, None)
-    assert [row.keys() & {"rank_before", "rank_low", "rank_high"} for row in others["rows"]] == [set()] * 3, "they count ann, too"
+    shown = [(row["agent"], row["rank"], row["filter_place"]) for row in others["rows"]]
+    assert shown == [("bob", 2, 1), ("cem", 3, 2), ("dee", 3, 3)], "ranks of the complete board, and places without ann"
+    assert (others["total"], others["next"]) == (4, None)
     only = played.client.get(url, params={"provisional": "only"}).json()
-    assert ([row["agent"] for row in only["rows"]], only["total"]) == (["ann"], 1)
+    assert [(row["agent"], row["filter_place"]) for row in only["rows"]] == [("ann", 1)]
     assert played.client.get(url, params={"provisional": "include"}).json() == whole
-    page = played.client.get(url, params={"provisional": "exclude", "start": 1, "count": 1}).json()
-    assert [(row["agent"], row["rank"]) for row in page["rows"]] == [("cem", 2)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("url", [ELO, COPELAND])
+def test_a_cursor_continues_without_provisional_agents(played: Running, url: str, size: int) -> None:
+    wanted = {"provisional": "exclude", "count": size}
+    page = played.client.get(url, params=wanted).json()
+    shown = [(row["agent"], row["filter_place"]) for row in page["rows"]]
+    while (cursor := page["next"]) is not None:
+        page = played.client.get(url, params={**wanted, "cursor": cursor}).json()
+        assert page["changed"] is False
+        shown += [(row["agent"], row["filter_place"]) for row in page["rows"]]
+    assert shown == [("bob", 1), ("cem", 2), ("dee", 3)]
+
+
+def test_a_cursor_of_one_choice_is_none_of_another_one(played: Running) -> None:
+    cursor = played.client.get(ELO, params={"provisional": "exclude", "count": 1}).json()["next"]
+    for other in ({}, {"provisional": "only"}, {"provisional": "exclude", "min_games": 1}):
+        assert played.client.get(ELO, params={**other, "cursor": cursor}).status_code == 422
+
+
+def test_a_board_of_more_rows_than_one_answer_is_paged(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"agent-{i:03}" for i in range(300)]
+    played_often = [5.0 if i % 3 else 20.0 for i in range(300)]
+    live = {"elo": LiveBoard(names, [300.0 - i for i in range(300)]), ACTIVITY: LiveBoard(names, played_often)}
+    assert api.store.live.publish(head_of(position=12, online=["elo"], agents=300, published_at=NOW), 1, live)
+    monkeypatch.setattr(reading, "MOST_ROWS", 100)
+    monkeypatch.setattr(filtered, "_ROWS_A_READ", 7)
+    monkeypatch.setattr(filtered, "MOST_EXAMINED", 20)
+    for shown, expected in (("exclude", names[::3]), ("only", [name for i, name in enumerate(names) if i % 3])):
+        page, found = api.client.get(ELO, params={"provisional": shown, "count": 30}).json(), []
+        while page["next"] is not None:
+            found += page["rows"]
+            page = api.client.get(ELO, params={"provisional": shown, "count": 30, "cursor": page["next"]}).json()
+        found += page["rows"]
+        assert [(row["agent"], row["filter_place"]) for row in found] == [(name, place) for place, name in enumerate(expected, 1)]
+    answer = api.client.get(ELO, params={"provisional": "exclude", "format": "csv"})
+    assert (answer.status_code, "one answer at most 100" in answer.json()["detail"]) == (422, True)
+    lines = api.client.get(ELO, params={"provisional": "exclude", "format": "csv", "count": 5})
+    assert (len(lines.text.splitlines()), "equirank-next" in lines.headers) == (6, True)
+
+
+def test_hidden_agents_leave_no_gap(played: Running) -> None:
+    assert played.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    assert played.client.patch("/v1/pools/blitz/agents", json=[{"agent": "bob", "hidden": True}]).status_code == 200
+    rows = played.client.get(ELO, params={"provisional": "exclude"}).json()["rows"]
+    assert [(row["agent"], row["filter_place"]) for row in rows] == [("cem", 1), ("dee", 2)]
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_provisional_agents_that_match_other_filters_are_paged(played: Running, monkeypatch: pytest.MonkeyPatch, *, few: bool) -> None:
+    monkeypatch.setattr(filtered, "_RARE", 1 if few else 100)
+    monkeypatch.setattr(filtered, "_ROWS_A_READ", 1)
+    assert played.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    changes = [{"agent": name, "country": "DE"} for name in ("ann", "cem", "dee")]
+    assert played.client.patch("/v1/pools/blitz/agents", json=changes).status_code == 200
+    for url in (ELO, COPELAND):
+        wanted = {"country": "DE", "provisional": "exclude", "count": 1}
+        first = played.client.get(url, params=wanted).json()
+        second = played.client.get(url, params={**wanted, "cursor": first["next"]}).json()
+        shown = [(row["agent"], row["filter_place"]) for row in (*first["rows"], *second["rows"])]
+        assert (shown, second["next"]) == ([("cem", 1), ("dee", 2)], None)
+
+
+def test_past_boards_are_shown_without_provisional_agents(played: Running) -> None:
+    board = solved_of(method="copeland", position=12, ratings=[(name, 4.0 - i) for i, name in enumerate(NAMES)])
+    rows = [msgspec.structs.replace(row, rank_low=1, rank_high=4) if row.agent == "ann" else row for row in board.result.agents]
+    marked = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
+    played.store.solved.publish_history("blitz", "copeland", [kept(marked)])
+    url, wanted = COPELAND, {"position": 12, "provisional": "exclude"}
+    first = played.client.get(url, params={**wanted, "count": 2}).json()
+    assert [(row["agent"], row["rank"], row["filter_place"]) for row in first["rows"]] == [("bob", 2, 1), ("cem", 3, 2)]
+    second = played.client.get(url, params={"provisional": "exclude", "count": 2, "cursor": first["next"]}).json()
+    assert ([(row["agent"], row["filter_place"]) for row in second["rows"]], second["next"]) == ([("dee", 3)], None)
+    assert played.client.get(url, params={"cursor": first["next"]}).status_code == 422
+    lines = played.client.get(url, params={**wanted, "format": "csv"}).text.splitlines()
+    assert [line.split(",")[1] for line in lines[1:]] == ["bob", "cem", "dee"]
 
 
 def test_filters_of_details_go_with_the_choice(played: Running) -> None:
@@ -59,8 +136,6 @@ def test_filters_of_details_go_with_the_choice(played: Running) -> None:
     wanted = {"country": "DE", "provisional": "exclude"}
     rows = played.client.get(COPELAND, params=wanted).json()["rows"]
     assert [(row["agent"], row["rank"], row["filter_place"]) for row in rows] == [("cem", 3, 1), ("dee", 3, 2)], "ranks of the whole board"
-    page = played.client.get(COPELAND, params={**wanted, "start": 1, "count": 1}).json()
-    assert ([row["agent"] for row in page["rows"]], page["total"]) == (["dee"], 2)
     only = played.client.get(COPELAND, params={**wanted, "provisional": "only"}).json()
     assert [(row["agent"], row["filter_place"]) for row in only["rows"]] == [("ann", 1)]
 
@@ -73,8 +148,8 @@ def test_rows_of_solved_boards_say_what_they_rest_on(played: Running) -> None:
     assert [line.split(",")[1] for line in lines[1:]] == ["bob", "cem", "dee"]
 
 
-@pytest.mark.parametrize("also", [{"agents": "ann"}, {"cursor": "x"}])
-def test_the_choice_excludes_cursors_and_agents(played: Running, also: dict[str, str]) -> None:
+@pytest.mark.parametrize("also", [{"agents": "ann"}, {"cursor": "x"}, {"start": 0}, {"slice": "language:de"}])
+def test_parameters_that_do_not_go_with_the_choice_are_refused(played: Running, also: dict[str, str]) -> None:
     assert played.client.get(ELO, params={"provisional": "exclude", **also}).status_code == 422
 
 

@@ -226,6 +226,7 @@ class TestOpenApi:
             "/v1/pools",
             "/v1/pools/{pool}",
             "/v1/pools/{pool}/methods",
+            "/v1/pools/{pool}/leading_method",
             "/v1/pools/{pool}/insight",
             "/v1/pools/{pool}/next",
             "/v1/pools/{pool}/boards",
@@ -439,3 +440,14 @@ def test_insight_is_no_board_that_has_a_history(filled: Running) -> None:
 def test_the_store_tells_how_long_its_histories_are(filled: Running) -> None:
     filled.store.solved.publish_history("blitz", "maximal_lottery", map(kept, [solved_of(position=at) for at in (4, 7, 10)]))
     assert {method: one.history for method, one in filled.store.solved.complete(["blitz"])["blitz"].items()} == {"maximal_lottery": 3}
+
+
+def test_two_applications_of_a_process_answer_from_their_own_store(filled: Running, tmp_path: Path, api_redis: str) -> None:
+    """They have the same routes, which therefore may keep nothing of either."""
+    (folder := tmp_path / "other").mkdir()
+    with running(folder, api_redis, write_keys=("w-key",)) as other:
+        for _ in range(2):
+            assert other.client.get("/v1/pools/blitz/boards/elo").status_code == 404
+            assert filled.client.get("/v1/pools/blitz/boards/elo").status_code == 200
+        assert other.client.put("/v1/pools/rapid", json={"kind": "games"}).status_code == 401
+        assert filled.client.put("/v1/pools/rapid", json={"kind": "games"}).status_code == 201

@@ -2,13 +2,17 @@
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from pyarrow import ipc
 
 from services.boards.history import kept
-from services.control.records import PoolCreated
+from services.boards.store.protocol import Building
+from services.control.generations import after_wish, wish
+from services.control.log import ControlLog
+from services.control.records import Opening, PoolCreated, SeasonStart
 from services.demo import simulated
 from services.log.partition import partition_of
 from services.wire.pools import Kind
@@ -27,9 +31,9 @@ def test_seasons_are_listed_with_their_spans_and_boards(ended: Running) -> None:
     answer = ended.client.get(f"{POOL}/seasons").json()
     assert answer["seasons"] == [
         {"name": "first", "status": "closed", "generation": 1, "start": 0, "end": 12, "began_at": 0.0, "ended_at": NOW - 60, "keep": None,
-         "outcomes": 120, "boards": ["elo", "weng_lin", "outcomes", "copeland"]},
+         "outcomes": 120, "boards": ["elo", "weng_lin", "outcomes", "copeland"], "waits_for": None},
         {"name": "autumn", "status": "running", "generation": 2, "start": 12, "end": None, "began_at": NOW - 60, "ended_at": None,
-         "keep": 0.5, "outcomes": None, "boards": []},
+         "keep": 0.5, "outcomes": None, "boards": [], "waits_for": None},
     ]  # fmt: skip
     assert ended.client.get("/v1/pools/nobody/seasons").status_code == 404
 
@@ -60,6 +64,22 @@ def test_a_final_board_is_read_page_by_page(ended: Running, method: str) -> None
     assert ended.client.get(url, params={"start": 1, "count": 1}).json()["rows"] == whole["rows"][1:2]
     names = [row["agent"] for row in whole["rows"]][2::-2]
     assert [row["agent"] for row in ended.client.get(url, params={"agents": names}).json()["rows"]] == names
+
+
+@pytest.mark.parametrize("method", ["elo", "copeland"])
+def test_provisional_agents_of_a_final_board_are_a_filter(ended: Running, method: str) -> None:
+    url = f"{POOL}/seasons/first/boards/{method}"
+    whole = ended.client.get(url, params={"count": 1000}).json()["rows"]
+    for shown in ("exclude", "only"):
+        expected = [row["agent"] for row in whole if row.get("provisional", False) == (shown == "only")]
+        page = ended.client.get(url, params={"provisional": shown, "count": 1}).json()
+        rows = page["rows"]
+        while page["next"] is not None:
+            page = ended.client.get(url, params={"provisional": shown, "count": 1, "cursor": page["next"]}).json()
+            rows += page["rows"]
+        assert [(row["agent"], row["filter_place"]) for row in rows] == [(name, place) for place, name in enumerate(expected, 1)]
+        lines = ended.client.get(url, params={"provisional": shown, "format": "csv"}).text.splitlines()
+        assert [line.split(",")[1] for line in lines[1:]] == expected
 
 
 def test_a_final_board_has_all_formats_and_a_tag(ended: Running) -> None:
@@ -135,6 +155,54 @@ def test_a_requested_season_is_withdrawn_until_it_begins(ended: Running) -> None
         assert (refused.status_code, refused.json()["title"]) == (409, "season began")
     assert ended.client.delete("/v1/pools/nobody/seasons/winter").status_code == 404
     assert ended.client.post(url, json={"name": "winter"}).status_code == 202, "its name is free again"
+
+
+@pytest.mark.parametrize(
+    ("head", "says"),
+    [
+        ({}, "the shard of the pool: start the engine if it does not run, or withdraw the season by `equirank seasons withdraw"),
+        ({"position": 3}, "position 5; the pool is at 3: wait, or withdraw the season by"),
+        ({"stopped": "a rating is no number"}, "the pool, which stopped at 20 (a rating is no number): `equirank pools resume"),
+        ({"pending": 7}, "a generation that leaves out 7 retracted outcomes"),
+        (
+            {"building": Building(generation=3, progress=0.5, failed="the log lost records")},
+            "generation 3, which cannot be folded (the log lost records): remove the cause; it is tried again after 1, 5, 30 and then",
+        ),
+    ],
+)
+def test_a_season_that_has_not_begun_says_what_it_waits_for(ended: Running, head: dict[str, Any], says: str) -> None:
+    append(ended, wish(SECOND, time=0.0, start=5 if "position" in head else 20, season=SeasonStart(name="winter")))
+    known = ended.store.live.head(simulated.POOL)
+    assert known is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(ended.store.live), "head", lambda *_: msgspec.structs.replace(known, **head))
+        *_, winter = ended.client.get(f"{POOL}/seasons").json()["seasons"]
+    assert (winter["status"], winter["waits_for"][: len(says)]) == ("requested", says)
+
+
+def test_a_season_without_a_report_of_its_shard_says_so(ended: Running) -> None:
+    append(ended, wish(SECOND, time=0.0, start=20, season=SeasonStart(name="winter")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(ended.store.live), "head", lambda *_: None)
+        *_, winter = ended.client.get(f"{POOL}/seasons").json()["seasons"]
+    assert winter["waits_for"] == "the shard of the pool, of which the store has no report: start the engine"
+
+
+def test_a_season_whose_generation_fails_is_tried_again_by_a_request(ended: Running) -> None:
+    """`equirank pools resume` makes the next generation of the same season, which is built at once."""
+    starting = msgspec.structs.replace(
+        SECOND, number=3, start=20, season="winter", opening=Opening(generation=2, position=20, keep=0.0, first=3)
+    )
+    append(ended, starting)
+    *_, winter = ended.client.get(f"{POOL}/seasons").json()["seasons"]
+    assert (winter["status"], winter["waits_for"]) == ("starting", "generation 3")
+    control = ControlLog(ended.log.control)
+    control.want(wish(control.standing(simulated.POOL), time=1.0))
+    asked = control.refresh().wish(simulated.POOL)
+    assert asked is not None
+    made = after_wish(control.refresh(), asked, 25, 0, 2.0)
+    control.close()
+    assert (made.number, made.season, made.start) == (4, "winter", 20)
 
 
 def test_a_withdrawal_needs_an_admin_key(keyed: Running) -> None:

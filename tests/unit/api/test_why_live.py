@@ -24,17 +24,16 @@ EVENTS = games()
 CUT = 120
 
 
-@pytest.fixture
-def twins(monkeypatch: pytest.MonkeyPatch) -> list[TwinRow]:
+@pytest.fixture(scope="module")
+def twins() -> list[TwinRow]:
     """Rows of an independent fold, outcome by outcome."""
-    monkeypatch.setattr("services.state.history.SEGMENT_ROWS", 90)
     return list(twin_rows(state_of("blitz", fold=FOLD), EVENTS))
 
 
 @pytest.fixture
-def played(api: Running, tmp_path: Path, twins: list[TwinRow]) -> Running:
-    """A pool with a checkpoint at position 5 after `CUT` outcomes, and one at position 9 after all."""
-    assert twins
+def played(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Running:
+    """A pool with a checkpoint at position 5 after `CUT` outcomes, and one at position 9 after all. Its history has several segments."""
+    monkeypatch.setattr("services.state.history.SEGMENT_ROWS", 90)
     served = ServedPool(api.store, tmp_path)
     state = folded(served, EVENTS[:CUT], FOLD)
     served.checkpoint(state, 5)

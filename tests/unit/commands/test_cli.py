@@ -213,6 +213,21 @@ def test_a_light_command_and_its_error_import_no_engine(tmp_path: Path) -> None:
     assert _imported(_runs("top", "--pool", "x", "--data", str(tmp_path)), ENGINE) == ""
 
 
+def test_a_replay_into_the_embedded_log_imports_neither_the_client_for_kafka_nor_pandas(tmp_path: Path) -> None:
+    """Each takes a quarter of a second."""
+    games = tmp_path / "games.csv"
+    games.write_text("winner,loser,task,weight\nana,bo,chess,2\nbo,ana,,1\n")
+    sent = _runs("replay", str(games), "--pool", "blitz", "--data", str(tmp_path / "data"), "--tag", "level=task")
+    assert _imported(sent, ("ray", "kafka", "pandas")) == ""
+    assert (tmp_path / "data" / "log.sqlite").exists()
+
+
+def test_the_garbage_collector_runs_and_never_searches_the_modules_of_a_command(tmp_path: Path) -> None:
+    code = f"import sys, gc; {_runs('top', '--pool', 'x', '--data', str(tmp_path))}\nprint(gc.isenabled(), gc.get_freeze_count() > 50_000)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert done.stdout == "True True\n"
+
+
 @pytest.mark.parametrize("name", sorted(cli.MENDABLE))
 def test_errors_that_are_named_are_there(name: str) -> None:
     module, _, word = name.rpartition(".")

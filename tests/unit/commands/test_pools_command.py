@@ -122,6 +122,20 @@ def test_a_file_changes_its_keys_only_and_options_come_after_it(control: Control
     assert wanted.bans == ("eve",)
 
 
+def test_the_leading_method_changes_alone_and_makes_no_generation(control: ControlLog) -> None:
+    shown = run("settings", "blitz", "--set", "leading_method=sco")
+    assert shown.splitlines() == ["- leading_method: none", "+ leading_method: sco"]
+    assert (control.refresh().leading, control.refresh().wish("blitz")) == ({"blitz": "sco"}, None)
+    assert json.loads(run("settings", "blitz", "--format", "json"))["leading_method"] == "sco"
+    assert "nothing changes" in run("settings", "blitz", "--set", "leading_method=sco")
+    with pytest.raises(InputError, match=r"leading_method must be a method of the pool: elo, sco, .*glicko2"):
+        run("settings", "blitz", "--set", "leading_method=glicko2")
+    run("settings", "blitz", *sets("online=elo,glicko2", "leading_method=glicko2"))
+    assert (control.refresh().leading["blitz"], waiting(control).fold.online) == ("glicko2", {"elo": {}, "glicko2": {}})
+    run("settings", "blitz", "--set", "leading_method=")
+    assert control.refresh().leading["blitz"] == ""
+
+
 def test_changes_are_shown_before_they_are_applied(control: ControlLog) -> None:
     words = sets("online.elo.k=20", "bucket_seconds=60", "bans=eve")
     shown = run("settings", "blitz", *words, "--dry-run").splitlines()
@@ -352,6 +366,7 @@ def test_a_season_is_requested_and_withdrawn_by_commands(control: ControlLog) ->
 
     seasons("start", "blitz", "autumn", "--no-wait")
     request = control.refresh().wishes["blitz"][0]
+    assert "autumn waits for the " in seasons("list", "blitz")
     assert "season autumn of blitz is withdrawn; the present season goes on" in seasons("withdraw", "blitz", "autumn")
     assert control.refresh().wish("blitz") is None
     with pytest.raises(InputError, match="must be a season of pool blitz that was requested and has not begun"):

@@ -131,7 +131,7 @@ def test_a_finished_file_is_sent_again_only_when_asked(settings: Settings, log: 
 
 
 def test_a_replay_that_was_cut_off_goes_on(settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.imports.replay._CHUNK", 10)
+    monkeypatch.setattr("services.imports.replay._CHUNK_BYTES", 1)
     monkeypatch.setattr("services.wire.bulk.writing.RECORD_ROWS", 10)
     path = file(tmp_path, HEAD + "".join(f"2026-01-01,a{i},b,1,0\n" for i in range(35)))
     append, calls = type(log.outcomes).append, []
@@ -152,6 +152,24 @@ def test_a_replay_that_was_cut_off_goes_on(settings: Settings, log: Log, tmp_pat
     assert [event.sides[0].agents[0] for event in written(log, "p") if isinstance(event, GameEvent)] == [f"a{i}" for i in range(35)]
 
 
+def test_records_share_an_append_up_to_its_size(settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.wire.bulk.writing.RECORD_ROWS", 10)
+    path, append, appended = file(tmp_path, HEAD + ROW * 35), type(log.outcomes).append, []
+
+    def counting(self: Any, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
+        appended.append([len(value) for _, value in records])
+        return append(self, partition, records)
+
+    monkeypatch.setattr(type(log.outcomes), "append", counting)
+    replay_file(settings, log, path, Sending("p"))
+    _pool, sizes = appended
+    assert len(sizes) == 4
+    monkeypatch.setattr("services.imports.replay._CHUNK_BYTES", sizes[0] + 1)
+    done = replay_file(settings, log, path, Sending("p", again=True))
+    assert appended[2:] == [sizes[:2], sizes[2:]]
+    assert (done.sent, len(written(log, "p"))) == (35, 70)
+
+
 def test_progress_is_the_end_of_the_last_record_that_was_sent(
     settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,13 +182,13 @@ def test_progress_is_the_end_of_the_last_record_that_was_sent(
         return append(self, partition, records)
 
     with monkeypatch.context() as patched:
-        patched.setattr("services.imports.replay._CHUNK", 5)
+        patched.setattr("services.imports.replay._CHUNK_BYTES", 1)
         patched.setattr("services.wire.bulk.writing.RECORD_ROWS", 5)
         patched.setattr(type(log.outcomes), "append", failing)
         with pytest.raises(LogError):
             replay_file(settings, log, path, Sending("p"), tell=lambda sent, total: told.append(sent) if total else None)
     assert told == [5]
-    monkeypatch.setattr("services.imports.replay._CHUNK", 10)
+    monkeypatch.setattr("services.imports.replay._CHUNK_BYTES", 1)
     monkeypatch.setattr("services.wire.bulk.writing.RECORD_ROWS", 10)
     done = replay_file(settings, log, path, Sending("p"), tell=lambda sent, total: told.append(sent) if total else None)
     assert (done.before, done.sent, told) == (5, 30, [5, 10, 20, 30, 35])
@@ -342,7 +360,7 @@ def test_a_broken_row_at_the_end_sends_nothing(settings: Settings, log: Log, tmp
 def test_refused_rows_are_left_out_again_when_a_replay_goes_on(
     settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.imports.replay._CHUNK", 3)
+    monkeypatch.setattr("services.imports.replay._CHUNK_BYTES", 1)
     monkeypatch.setattr("services.imports.sent_files._RECORD_OUTCOMES", 3)
     lines = [BARE if i % 3 else "7" for i in range(20)]
     path = file(tmp_path, "\n".join(lines), "o.jsonl")

@@ -75,3 +75,28 @@ def test_an_unknown_method_and_a_file_without_games_are_refused(run: Any, file: 
     code, _, err = run(str(file))
     assert code == 2
     assert "games.csv" in err
+
+
+def test_a_file_of_outcomes_gives_the_table_of_its_games(run: Any, file: Path, tmp_path: Path) -> None:
+    """An export of a pool in the order of the log, with a repeated id, a retraction and another pool."""
+    games = [line.split(",") for line in file.read_text().splitlines()[1:]]
+
+    def outcome(number: int, winner: str, loser: str, pool: str = "chess") -> dict[str, Any]:
+        sides = [{"agents": [winner], "place": 1}, {"agents": [loser], "place": 2}]
+        return {"v": 1, "id": f"g{number}", "pool": pool, "time": number, "sides": sides}
+
+    lines = [outcome(i, winner, loser) for i, (_, winner, loser) in enumerate(games)]
+    extra = [lines[0], outcome(500, "p1", "p2"), {"v": 1, "pool": "chess", "id": "r", "retracts": "g500"}]
+    export = tmp_path / "export.jsonl"
+    export.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *extra]))
+    words = ("--method", "elo", "--method", "bradley_terry", "--refits", "10", "--defaults")
+    code, out, _ = run(str(export), *words)
+    assert code == 0
+    assert out == run(str(file), *words)[1]
+    with export.open("a") as end:
+        end.write(json.dumps(outcome(600, "p1", "p2", pool="other")) + "\n")
+    code, _, err = run(str(export), *words)
+    assert (code, "must be one of the file's pools: chess, other" in err) == (2, True)
+    assert run(str(export), *words, "--pool", "chess")[1] == out
+    code, _, err = run(str(file), *words, "--pool", "chess")
+    assert (code, "games.csv is no file of outcomes" in err) == (2, True)

@@ -9,6 +9,7 @@ from pydantic_settings import SettingsError
 from ratings_core.errors import InputError
 from services.cli import begin
 from services.cli.main import _expected
+from services.runtime.setting_examples import SETTING_EXAMPLES
 from services.runtime.settings import Settings
 
 
@@ -188,3 +189,11 @@ def test_a_path_that_tables_cannot_have_is_refused_as_an_archive(name: str, tmp_
             Settings(archive=url)
     assert Settings(data=tmp_path / name).archive_url is None
     assert Settings(archive=f"s3://bucket/{name}").archive_url == f"s3://bucket/{name}"
+
+
+def test_every_setting_has_an_example_and_the_examples_are_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(SETTING_EXAMPLES) == list(Settings.model_fields)
+    for name, value in SETTING_EXAMPLES.items():
+        monkeypatch.setenv(f"EQUIRANK_{name.upper()}", value)
+    changed, plain = Settings(), Settings.model_construct()
+    assert [name for name in SETTING_EXAMPLES if getattr(changed, name) == getattr(plain, name)] == []

@@ -256,16 +256,15 @@ def test_standard_errors_of_two_agents():
     expected = ELO_SCALE / 2 / math.sqrt(40 * 0.75 * 0.25)
     assert solved.standard_error == pytest.approx([expected, expected])
     assert solved.assumes == "independent pairs"
-    assert bradley_terry([[0, 30], [10, 0]], options=BradleyTerryOptions(standard_errors="sandwich")).covariance == pytest.approx(
-        solved.covariance
-    )
+    sandwich = bradley_terry([[0, 30], [10, 0]], options=BradleyTerryOptions(standard_errors="sandwich"))
+    assert sandwich.covariance == pytest.approx(solved.covariance * 40 / 39)  # one gap fitted to 40 games
     assert bradley_terry([[0, 30], [10, 0]]).standard_error is None
 
 
 @STRICT
 @given(connected_tallies(5), st.sampled_from([0.0, 0.5]))
 def test_covariances_are_the_textbooks(tallies, prior):
-    """Information and sum of outer products of the score, outcome by outcome; a pseudo-inverse where a shift is free."""
+    """Information, and outer products of scores over 1 minus the leverage (HC2); a pseudo-inverse where a shift is free."""
     wins, ties = tallies
     m = len(wins)
     fisher, sandwich = (
@@ -275,13 +274,15 @@ def test_covariances_are_the_textbooks(tallies, prior):
     theta = logits(fisher)
     p = expit(theta[:, None] - theta)
     information, meat = np.diag(prior * expit(theta) * expit(-theta)), np.zeros((m, m))
-    for a in range(m):
-        for b in range(a):
-            e = np.eye(m)[a] - np.eye(m)[b]
-            information += (wins[a, b] + wins[b, a] + ties[a, b]) * p[a, b] * p[b, a] * np.outer(e, e)
-            for count, result in ((wins[a, b], 1.0), (wins[b, a], 0.0), (ties[a, b], 0.5)):
-                meat += count * (result - p[a, b]) ** 2 * np.outer(e, e)
+    pairs = [(a, b, np.eye(m)[a] - np.eye(m)[b]) for a in range(m) for b in range(a)]
+    for a, b, e in pairs:
+        information += (wins[a, b] + wins[b, a] + ties[a, b]) * p[a, b] * p[b, a] * np.outer(e, e)
     bread = np.linalg.pinv(information, rcond=1e-12, hermitian=True)
+    for a, b, e in pairs:
+        leverage = p[a, b] * p[b, a] * (e @ bread @ e)
+        for count, result in ((wins[a, b], 1.0), (wins[b, a], 0.0), (ties[a, b], 0.5)):
+            if count:
+                meat += count * (result - p[a, b]) ** 2 / (1 - leverage) * np.outer(e, e)
     assert fisher.covariance == pytest.approx(bread, rel=1e-6, abs=1e-9)
     assert sandwich.covariance == pytest.approx(bread @ meat @ bread, rel=1e-6, abs=1e-9)
 

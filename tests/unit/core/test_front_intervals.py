@@ -22,16 +22,19 @@ def battles(games: int, seed: int = 4) -> list[tuple[str, str, float]]:
 
 
 def sandwich(games: list[tuple[str, str, float]], names: tuple[str, ...], logits: np.ndarray) -> np.ndarray:
-    """Standard errors of logits less their mean: H+ G H+, with one term of G for each game (White 1982)."""
+    """Standard errors of logits less their mean: H+ G H+, with one term of G for each game (White 1982), over 1 minus its leverage."""
     at = {name: i for i, name in enumerate(names)}
     information, scores = np.zeros((2, len(names), len(names)))
+    played = []
     for first, second, result in games:
         arms = np.zeros(len(names))
         arms[at[first]], arms[at[second]] = 1.0, -1.0
         p = 1 / (1 + np.exp(-arms @ logits))
+        played.append((arms, p, result))
         information += p * (1 - p) * np.outer(arms, arms)
-        scores += (result - p) ** 2 * np.outer(arms, arms)
     inverse = np.linalg.pinv(information)
+    for arms, p, result in played:
+        scores += (result - p) ** 2 / (1 - p * (1 - p) * (arms @ inverse @ arms)) * np.outer(arms, arms)
     return np.sqrt(np.diag(inverse @ scores @ inverse))
 
 

@@ -1,5 +1,6 @@
 """Machine code on disk is that of the sources: a copy of `ratings_core` is edited, made read-only, and run in processes of its own."""
 
+import io
 import os
 import shutil
 import subprocess
@@ -9,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numba.core import config
 
+from ratings_core.kernels import cache
 from ratings_core.kernels.cache import VERSIONS_KEPT, KernelCache
 from ratings_core.kernels.compile import inlined, kernel, reducing, reducing_inlined, template, unlocked
 from tests.support.waiting import PATIENCE
@@ -46,7 +49,7 @@ for cache in (kernel._cache for kernel in kernels):
             for key in file._load_index():
                 CompileResult._rebuild(context, *file.load(key))
                 loaded += 1
-print(loaded)
+print(loaded, "numba.cpython.unicode" in sys.modules)
 """
 
 
@@ -55,9 +58,13 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.cache = folder / "ratings_core/online/__pycache__"
+
+    @classmethod
+    def of_sources(cls, folder: Path) -> "Copy":
         shutil.copytree(ROOT / "ratings_core", folder / "ratings_core", ignore=shutil.ignore_patterns("__pycache__"))
         (folder / "ratings_core/online/__init__.py").write_text("")  # importing all raters takes half a second in each process
-        self.cache = folder / "ratings_core/online/__pycache__"
+        return cls(folder)
 
     def call(self, *prefix: str, **environment: str) -> tuple[int, int, int]:
         value, hits, misses, _ = self.run(*prefix, **environment).stdout.split()
@@ -92,32 +99,56 @@ class Copy:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
+    return Copy.of_sources(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first_call(tmp_path_factory: pytest.TempPathFactory) -> tuple[Copy, list[str]]:
+    """A copy whose kernel was called once, and the words that the call printed."""
+    copy = Copy.of_sources(tmp_path_factory.mktemp("called"))
+    return copy, copy.run().stdout.split()
+
+
+@pytest.fixture
+def value(first_call: tuple[Copy, list[str]]) -> int:
+    return int(first_call[1][0])
+
+
+@pytest.fixture
+def called(first_call: tuple[Copy, list[str]], tmp_path: Path) -> Copy:
+    """A copy with the machine code that the first call saved."""
+    shutil.copytree(first_call[0].folder, tmp_path, dirs_exist_ok=True)
     return Copy(tmp_path)
 
 
-def test_an_edit_of_a_called_kernel_takes_effect_and_other_file_times_compile_nothing(copy: Copy) -> None:
-    first = copy.call()
-    assert first[1:] == (0, 1)
-    for file in (copy.folder / "ratings_core").rglob("*.py"):
+def test_an_edit_of_a_called_kernel_takes_effect_and_other_file_times_compile_nothing(called: Copy, value: int) -> None:
+    for file in (called.folder / "ratings_core").rglob("*.py"):
         os.utime(file, (1, 1))  # image layers keep whole seconds
-    assert copy.call() == (first[0], 1, 0)
-    copy.edit_called_kernel()
-    value, hits, misses = copy.call()
+    assert called.call() == (value, 1, 0)
+    called.edit_called_kernel()
+    other, hits, misses = called.call()
     assert (hits, misses) == (0, 1)
-    assert value != first[0]
-    assert len(copy.folders()) == 2
+    assert other != value
+    assert len(called.folders()) == 2
 
 
-def test_a_process_that_compiles_nothing_does_not_load_what_the_compiler_needs(copy: Copy) -> None:
+def test_a_process_that_compiles_nothing_does_not_load_what_the_compiler_needs(first_call: tuple[Copy, list[str]]) -> None:
     """Half a second of each start of a command."""
-    assert [copy.run().stdout.split()[-1] for _ in range(2)] == ["True", "False"]
+    copy, printed = first_call
+    assert printed[1:] == ["0", "1", "True"]
+    assert copy.run().stdout.split()[1:] == ["1", "0", "False"]
 
 
 def test_all_machine_code_finds_the_functions_that_it_calls_without_the_compiler() -> None:
-    """`KernelCache.load_overload` does not load the compiler. LLVM ends a process that asks for an unknown function."""
+    """`KernelCache.load_overload` does not load the compiler, nor numba's modules of the functions that were compiled into kernels.
+
+    LLVM ends a process that asks for an unknown function.
+    """
     done = subprocess.run([sys.executable, "-c", LOAD_ALL], capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 50
+    loaded, with_compiler = done.stdout.split()
+    assert int(loaded) > 50
+    assert with_compiler == "False"
 
 
 def test_old_folders_are_removed(copy: Copy) -> None:
@@ -135,13 +166,6 @@ def test_old_folders_are_removed(copy: Copy) -> None:
     assert other.exists()
 
 
-def test_a_named_folder_is_the_only_one(copy: Copy) -> None:
-    value, _, _ = copy.call()
-    named = copy.folder / "named"
-    assert copy.call(NUMBA_CACHE_DIR=str(named)) == (value, 0, 1)
-    assert [path.name for path in named.iterdir()] == ["equirank"]
-
-
 def without_override() -> list[str]:
     """A prefix that takes the right to write everywhere from root; nothing for other users."""
     if os.geteuid() != 0:
@@ -157,13 +181,19 @@ def read_only(folder: Path) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_kernels_of_a_read_only_installation_are_loaded(copy: Copy, named: bool) -> None:
+def test_kernels_of_a_read_only_installation_are_loaded(called: Copy, value: int) -> None:
     prefix = without_override()
-    environment = {"NUMBA_CACHE_DIR": str(copy.folder / "named")} if named else {}
-    value, _, _ = copy.call(**environment)
-    read_only(copy.folder)
-    assert copy.call(*prefix, HOME="/proc/nowhere", **environment) == (value, 1, 0)
+    read_only(called.folder)
+    assert called.call(*prefix, HOME="/proc/nowhere") == (value, 1, 0)
+
+
+def test_a_named_folder_is_the_only_one_and_may_be_read_only(called: Copy, value: int) -> None:
+    named = called.folder / "named"
+    assert called.call(NUMBA_CACHE_DIR=str(named)) == (value, 0, 1)
+    assert [path.name for path in named.iterdir()] == ["equirank"]
+    prefix = without_override()
+    read_only(called.folder)
+    assert called.call(*prefix, HOME="/proc/nowhere", NUMBA_CACHE_DIR=str(named)) == (value, 1, 0)
 
 
 def test_where_nothing_can_be_written_kernels_work_and_say_so_once(copy: Copy) -> None:
@@ -221,3 +251,41 @@ def test_every_kernel_is_compiled_by_the_same_decorators() -> None:
 def test_no_option_is_inherited_from_the_caller_that_compiles_first(decorator: Callable[[Any], Any]) -> None:
     """numba hands these down to functions that do not set them: machine code would depend on which kernel was called first."""
     assert {"fastmath", "forceinline", "error_model"} <= set(decorator(_double).targetoptions)
+
+
+def twice(x: float) -> float:
+    return 2.0 * x
+
+
+def thrice(x: float) -> float:
+    return 3.0 * x
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stderr", "lines"), [(Terminal, 1), (io.StringIO, 0)])
+def test_a_person_at_a_terminal_is_told_once_that_kernels_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stderr: type[io.StringIO], lines: int
+) -> None:
+    text = stderr()
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "SLOW", 0.0)
+    monkeypatch.setattr(cache, "_told", [])
+    monkeypatch.setattr("sys.stderr", text)
+    assert kernel(twice)(1.0) + kernel(thrice)(1.0) == 5.0
+    assert text.getvalue().count("equirank: compiling kernels for this machine, once (twice took ") == lines
+    assert text.getvalue().count("\n") == lines
+
+
+def test_a_kernel_that_is_loaded_is_not_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = Terminal()
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    assert kernel(twice)(1.0) == 2.0
+    monkeypatch.setattr(cache, "SLOW", 0.0)
+    monkeypatch.setattr(cache, "_told", [])
+    monkeypatch.setattr("sys.stderr", text)
+    assert kernel(twice)(1.0) == 2.0
+    assert text.getvalue() == ""

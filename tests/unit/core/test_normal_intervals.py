@@ -39,7 +39,7 @@ def log_likelihood(counts: MetPairs, point: Floats) -> Floats:
 
 
 def twin(counts: MetPairs, point: Floats) -> Floats:
-    """Sandwich covariance of theta less its mean: derivatives by central differences."""
+    """Sandwich covariance of theta less its mean (HC2): derivatives by central differences."""
     cells = np.stack([counts.won, counts.tied, counts.lost]).ravel()
     step, n = 1e-4, len(point)
     unit = np.eye(n) * step
@@ -52,10 +52,18 @@ def twin(counts: MetPairs, point: Floats) -> Floats:
         return (total(point + a + b) - total(point + a - b) - total(point - a + b) + total(point - a - b)) / (4 * step**2)
 
     bread = -np.array([[mixed(a, b) for b in unit] for a in unit])
-    meat = (scores * cells) @ scores.T
     less = np.eye(n)
     less[:M, :M] -= 1 / M
     inverse = np.linalg.pinv(bread, rcond=1e-6)
+    chance = np.exp(log_likelihood(counts, point))
+    of_game = np.einsum("ikp,jkp,kp->pij", *[scores.reshape(n, 3, -1)] * 2, chance)
+    kept = []
+    for pair, (a, b) in enumerate(zip(counts.first, counts.second, strict=True)):
+        way = (np.arange(n) == a) * 0.5 - (np.arange(n) == b) * 0.5  # the gap, and log nu
+        basis = np.stack([way, np.arange(n) == n - 1])
+        gap, both, tie = (basis @ of_game[pair] @ basis.T)[[0, 0, 1], [0, 1, 1]]
+        kept.append(1 - (gap - both**2 / tie) * (2 * way @ inverse @ (2 * way)))
+    meat = (scores * cells / np.tile(kept, 3)) @ scores.T
     return np.asarray((less @ inverse @ meat @ inverse @ less.T)[:M, :M], np.float64)
 
 

@@ -1,6 +1,7 @@
 """Sets of outcomes that change a rank: all subsets as the twin, the proof of Copeland's knapsack, and what is not applicable."""
 
-from itertools import combinations
+import contextlib
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from ratings_core.problems.inputs import GamesInput, MarginsInput, PairsInput, S
 from ratings_core.tallies import PairCounts, PlaceCounts
 
 NAMES = ("ann", "bob", "cyd", "dan")
+DIRECTIONS = ("down", "up")
 
 
 def drawn(seed: int, m: int = 4, games: int = 12) -> PairsInput:
@@ -39,30 +41,36 @@ def solved(method: str, problem: object, **parameters: object) -> Solve:
     return Solve(taken, taken.rated())
 
 
-def rank_without(solve: Solve, removed: np.ndarray, agent: int) -> int | None:
-    """The rank in a solve without some outcomes; None without a rating."""
-    rated = solve.taken._replace(problem=without_cells(solve.problem, removed)).rated()
-    return None if np.isnan(rated.solution.ratings[agent]) else int(solve.rank_in(rated)[agent])
+class Without:
+    """Ranks in solves without some outcomes. Each set of outcomes is solved once for all agents and directions."""
 
+    def __init__(self, solve: Solve) -> None:
+        self.solve = solve
+        self._ranks: dict[bytes, list[int | None]] = {}
 
-def fewest(solve: Solve, agent: int, direction: str, most: int) -> int | None:
-    """The least number of outcomes of any set that changes the rank, by trying all sets of up to `most` outcomes."""
-    number = cells(solve.problem.counts)
-    units = [cell for cell in np.argwhere(number > 0).tolist() for _ in range(int(number[tuple(cell)]))]
-    rank = int(solve.rank[agent])
-    for size in range(1, most + 1):
-        seen = set()
-        for chosen in combinations(range(len(units)), size):
-            removed = np.zeros_like(number)
-            for unit in chosen:
-                removed[tuple(units[unit])] += 1
-            if removed.tobytes() in seen:
-                continue
-            seen.add(removed.tobytes())
-            after = rank_without(solve, removed, agent)
-            if after is not None and (after > rank if direction == "down" else after < rank):
-                return size
-    return None
+    def rank(self, removed: np.ndarray, agent: int) -> int | None:
+        """The rank in a solve without some outcomes; None without a rating."""
+        key = removed.tobytes()
+        if key not in self._ranks:
+            rated = self.solve.taken._replace(problem=without_cells(self.solve.problem, removed)).rated()
+            known = ~np.isnan(rated.solution.ratings)
+            self._ranks[key] = [int(rank) if has else None for rank, has in zip(self.solve.rank_in(rated), known, strict=True)]
+        return self._ranks[key][agent]
+
+    def fewest(self, agent: int, direction: str, most: int) -> int | None:
+        """The least number of outcomes of any set that changes the rank, by trying all sets of up to `most` outcomes."""
+        number = cells(self.solve.problem.counts)
+        units = [cell for cell in np.argwhere(number > 0).tolist() for _ in range(int(number[tuple(cell)]))]
+        rank = int(self.solve.rank[agent])
+        for size in range(1, most + 1):
+            for chosen in combinations(range(len(units)), size):
+                removed = np.zeros_like(number)
+                for unit in chosen:
+                    removed[tuple(units[unit])] += 1
+                after = self.rank(removed, agent)
+                if after is not None and (after > rank if direction == "down" else after < rank):
+                    return size
+        return None
 
 
 def removed_cells(solve: Solve, results) -> np.ndarray:
@@ -76,19 +84,19 @@ def removed_cells(solve: Solve, results) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("direction", ["down", "up"])
-def test_flips_of_bradley_terry_hold_and_lie_between_the_bound_and_all_subsets(seed, direction):
+def test_flips_of_bradley_terry_hold_and_lie_between_the_bound_and_all_subsets(seed):
     solve = solved("bradley_terry", drawn(seed), prior=1.0)
-    for agent in range(4):
+    without = Without(solve)
+    for agent, direction in product(range(4), DIRECTIONS):
         found = rank_flip(solve, NAMES[agent], direction)
-        least = fewest(solve, agent, direction, 3)
+        least = without.fewest(agent, direction, 3)
         if found is None:
             assert least is None
             continue
         if found.why_not is not None:
             assert found.removed.count == 0
             continue
-        assert rank_without(solve, removed_cells(solve, found.removed.results), agent) == found.rank_after
+        assert without.rank(removed_cells(solve, found.removed.results), agent) == found.rank_after
         assert found.rank_after > found.rank if direction == "down" else found.rank_after < found.rank
         assert least is None or found.at_least <= least <= found.count
         assert not found.smallest or found.count == least
@@ -100,9 +108,10 @@ def test_flips_of_small_pools_are_mostly_the_smallest():
     hits = total = 0
     for seed in range(6):
         solve = solved("bradley_terry", drawn(seed), prior=1.0)
+        without = Without(solve)
         for agent in range(4):
             found = rank_flip(solve, NAMES[agent], "down")
-            if found is not None and found.why_not is None and (least := fewest(solve, agent, "down", 3)) is not None:
+            if found is not None and found.why_not is None and (least := without.fewest(agent, "down", 3)) is not None:
                 total += 1
                 hits += found.count == least
     assert total > 15
@@ -110,16 +119,16 @@ def test_flips_of_small_pools_are_mostly_the_smallest():
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("direction", ["down", "up"])
-def test_copelands_flips_are_exact_where_they_are_proven(seed, direction):
+def test_copelands_flips_are_exact_where_they_are_proven(seed):
     solve = solved("copeland", drawn(seed, games=10), margins="observed")
-    for agent in range(4):
-        found, least = rank_flip(solve, NAMES[agent], direction), fewest(solve, agent, direction, 3)
+    without = Without(solve)
+    for agent, direction in product(range(4), DIRECTIONS):
+        found, least = rank_flip(solve, NAMES[agent], direction), without.fewest(agent, direction, 3)
         if found is None:
             assert least is None
             continue
         if found.why_not is None:
-            assert rank_without(solve, removed_cells(solve, found.removed.results), agent) == found.rank_after
+            assert without.rank(removed_cells(solve, found.removed.results), agent) == found.rank_after
             assert found.at_least <= (least or 4)
             assert found.smallest is (found.count == found.at_least)
             assert not found.smallest or found.count == (least or found.count)
@@ -147,12 +156,12 @@ def test_copelands_flips_are_proven_in_most_pools():
 )  # fmt: skip
 def test_flips_of_other_methods_are_verified_by_their_own_solves(method, parameters):
     solve = solved(method, drawn(3, games=24), **parameters)
-    found = [flip for agent in NAMES for way in ("down", "up") if (flip := rank_flip(solve, agent, way)) is not None]
-    assert any(flip.why_not is None for flip in found)
-    for agent in NAMES:
-        flip = rank_flip(solve, agent, "down")
-        if flip is not None and flip.why_not is None:
-            assert rank_without(solve, removed_cells(solve, flip.removed.results), NAMES.index(agent)) == flip.rank_after
+    without = Without(solve)
+    flips = [(agent, rank_flip(solve, NAMES[agent], way)) for agent, way in product(range(4), DIRECTIONS)]
+    found = [(agent, flip) for agent, flip in flips if flip is not None and flip.why_not is None]
+    assert found
+    for agent, flip in found:
+        assert without.rank(removed_cells(solve, flip.removed.results), agent) == flip.rank_after
 
 
 SCORES = ScoresInput(
@@ -162,32 +171,34 @@ SCORES = ScoresInput(
 )
 
 
+def ranks_without_tasks(solve: Solve) -> dict[tuple[str, ...], np.ndarray]:
+    """Removed tasks -> ranks without them, for all sets of up to four of the five tasks that the method can rate."""
+    ranks = {}
+    for gone in (gone for size in range(1, 5) for gone in combinations(range(5), size)):
+        kept = np.setdiff1d(np.arange(5), gone)
+        fewer = ScoresInput(SCORES.names, tuple(SCORES.tasks[i] for i in kept), SCORES.scores[:, kept])
+        with contextlib.suppress(InputError, RuntimeError):
+            ranks[tuple(SCORES.tasks[i] for i in gone)] = solve.rank_in(solve.taken._replace(problem=fewer).rated())
+    return ranks
+
+
 @pytest.mark.parametrize("method", ["copeland", "nash_average", "deviation", "uniform", "borda"])
 def test_flips_of_scores_are_tasks_and_lie_between_the_bound_and_all_subsets(method):
     solve = solved(method, SCORES)
-    for agent in range(3):
-        for direction in ("down", "up"):
-            found = rank_flip(solve, solve.names[agent], direction)
-            if found is None or found.why_not is not None:
-                continue
-            assert found.unit == "tasks"
-            least = None
-            for size in range(1, 5):
-                for gone in combinations(range(5), size):
-                    kept = np.setdiff1d(np.arange(5), gone)
-                    fewer = ScoresInput(SCORES.names, tuple(SCORES.tasks[i] for i in kept), SCORES.scores[:, kept])
-                    try:
-                        rank = solve.rank_in(solve.taken._replace(problem=fewer).rated())[agent]
-                    except (InputError, RuntimeError):
-                        continue
-                    changed = rank > found.rank if direction == "down" else rank < found.rank
-                    if changed and least is None:
-                        least = size
-                    if tuple(SCORES.tasks[i] for i in gone) == tuple(sorted(found.removed.tasks)):
-                        assert rank == found.rank_after
-            assert least is not None
-            assert found.at_least <= least <= found.count
-            assert not found.smallest or found.count == least
+    without = ranks_without_tasks(solve)
+    for agent, direction in product(range(3), DIRECTIONS):
+        found = rank_flip(solve, solve.names[agent], direction)
+        if found is None or found.why_not is not None:
+            continue
+        assert found.unit == "tasks"
+        changed = {
+            gone for gone, ranks in without.items() if (ranks[agent] > found.rank if direction == "down" else ranks[agent] < found.rank)
+        }
+        least = min(len(gone) for gone in changed)
+        removed = tuple(sorted(found.removed.tasks))
+        assert removed not in without or without[removed][agent] == found.rank_after
+        assert found.at_least <= least <= found.count
+        assert not found.smallest or found.count == least
 
 
 def test_the_influence_of_an_outcome_is_nearly_what_a_fit_without_it_says():
@@ -277,7 +288,7 @@ def test_large_pools_propose_without_a_dense_inverse_and_flips_stay_verified(mon
     assert found
     for flip in found:
         agent = next(i for i in range(4) if solve.rank[i] == flip.rank)
-        assert rank_without(solve, removed_cells(solve, flip.removed.results), agent) == flip.rank_after
+        assert Without(solve).rank(removed_cells(solve, flip.removed.results), agent) == flip.rank_after
 
 
 def test_a_set_of_too_many_outcomes_is_not_given(monkeypatch):
@@ -304,11 +315,11 @@ def test_a_late_search_of_copelands_plans_proves_nothing():
 def test_bounds_of_copelands_flips_hold_where_agents_of_unequal_scores_share_a_rank(seed, tolerance):
     taken = registry.taken("copeland", drawn(seed, games=10), {"margins": "observed"})
     solve = Solve(taken, taken.rated(), tolerance)
-    for agent in range(4):
-        for direction in ("down", "up"):
-            found, least = rank_flip(solve, NAMES[agent], direction), fewest(solve, agent, direction, 3)
-            assert found is None or least is None or found.at_least <= least
-            assert found is None or not found.smallest or found.count == (least or found.count)
+    without = Without(solve)
+    for agent, direction in product(range(4), DIRECTIONS):
+        found, least = rank_flip(solve, NAMES[agent], direction), without.fewest(agent, direction, 3)
+        assert found is None or least is None or found.at_least <= least
+        assert found is None or not found.smallest or found.count == (least or found.count)
 
 
 def test_one_outcome_that_changes_the_rank_is_always_found_in_small_pools():
@@ -316,12 +327,12 @@ def test_one_outcome_that_changes_the_rank_is_always_found_in_small_pools():
     for method in ("copeland", "maximal_lottery"):
         for seed in range(16):
             solve = solved(method, drawn(seed, m=3 + seed % 2, games=4 + seed % 5), margins="observed")
-            for agent in range(len(solve.names)):
-                for direction in ("down", "up"):
-                    if fewest(solve, agent, direction, 1) == 1:
-                        found = rank_flip(solve, NAMES[agent], direction)
-                        assert found is not None
-                        assert (found.count, found.smallest) == (1, True), (method, seed, agent, direction)
+            without = Without(solve)
+            for agent, direction in product(range(len(solve.names)), DIRECTIONS):
+                if without.fewest(agent, direction, 1) == 1:
+                    found = rank_flip(solve, NAMES[agent], direction)
+                    assert found is not None
+                    assert (found.count, found.smallest) == (1, True), (method, seed, agent, direction)
 
 
 def test_a_failed_solve_proves_nothing(monkeypatch):

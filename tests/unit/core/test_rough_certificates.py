@@ -172,8 +172,9 @@ Search = Callable[..., lexicographic.LeastGains]
 
 
 def searches(monkeypatch: pytest.MonkeyPatch, *changes: Callable[[lexicographic.LeastGains], lexicographic.LeastGains]) -> None:
-    """Apply a change to the result of each search of deviation ratings, in order."""
+    """Apply a change to the result of each search of deviation ratings by column generation, in order."""
     module = import_module("ratings_core.equilibria.deviation")
+    monkeypatch.setattr(module, "EXACT_ENTRIES", 0)
     search: Search = module.least_gains
     following: Iterator[Callable[[lexicographic.LeastGains], lexicographic.LeastGains]] = iter(changes)
     monkeypatch.setattr(module, "least_gains", lambda *given, **named: next(following)(search(*given, **named)))

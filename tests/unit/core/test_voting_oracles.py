@@ -14,6 +14,7 @@ from open_spiel.python.voting import copeland as spiel_copeland
 from open_spiel.python.voting import kemeny_young as spiel_kemeny
 from open_spiel.python.voting import plurality as spiel_plurality
 from open_spiel.python.voting import schulze as spiel_schulze
+from open_spiel.python.voting import stv as spiel_stv
 from preflibtools.instances import OrdinalInstance
 
 from ratings_core.formats.profile import read_profile
@@ -160,6 +161,18 @@ def spiel_votes(profile):
 def spiel_scores(method, profile):
     outcome = method.run_election(spiel_votes(profile))
     return [dict(zip(outcome.ranking, outcome.scores, strict=True))[c] for c in range(len(profile.names))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_open_spiel_settles_ties_of_stv_by_the_order_of_alternatives(seed):
+    """The earlier alternative is elected first and eliminated last, as by `order`. Listed in reverse, other ones win."""
+    profile = random_profile(seed, ties=False, complete=True, least=3)
+    for listed in (profile, profile.take(np.arange(len(profile.names))[::-1])):
+        rows = listed.agent.reshape(len(listed), -1).tolist()
+        votes = [spiel.WeightedVote(int(weight), row) for weight, row in zip(listed.weight, rows, strict=True)]
+        given = spiel.PreferenceProfile(votes=votes, alternatives=list(range(len(listed.names))))
+        theirs = spiel_stv.STVVoting(num_winners=len(listed.names) // 2).run_election(given)
+        assert stv(listed, surplus="in_order", ties="order").ranking.ids.tolist() == theirs.ranking
 
 
 @pytest.mark.parametrize("profile", STRICT, ids=ids(STRICT))

@@ -8,12 +8,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ratings_core.arrays.arena import pack
 from ratings_core.errors import InputError
 from ratings_core.formats.options import ReadOptions
 from ratings_core.formats.parts import RowCounts
 from ratings_core.formats.roles import Roles
+from ratings_core.formats.tables.block import Block
+from ratings_core.formats.tables.cells import Cells
 from ratings_core.formats.times import Times
 from tests.support.files import part_of_file
 
@@ -40,6 +44,28 @@ JAN_5 = 1767571200.0
 )
 def test_times(texts: list[str], form: str | None, times: list[float]) -> None:
     np.testing.assert_array_equal(Times("date", form).read(pack(texts)), times)
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int64(), pa.uint32()])
+@given(
+    st.lists(st.integers(0, 2**32 - 1) | st.integers(9_999_990, 10_000_010) | st.none(), min_size=1, max_size=8), st.sampled_from([1, 4])
+)
+def test_times_of_numbers_are_those_of_their_texts(kind: pa.DataType, values: list[int | None], parts: int) -> None:
+    divided = [None if value is None else value / parts if kind == pa.float64() else value // parts for value in values]
+    cells = Cells(Block(pa.RecordBatch.from_arrays([pa.array(divided, kind)], names=["t"]), np.arange(len(values))))
+    coded, numbers = cells.coded("t"), cells.wide_numbers("t")
+    assert numbers is not None
+    of_texts, of_numbers = Times("t").read(coded.texts)[coded.code], Times("t").of_numbers(numbers)
+    if of_numbers is None:
+        assert ((numbers >= 1e7) & (numbers < 1e8)).any()
+    else:
+        np.testing.assert_array_equal(of_numbers, of_texts)
+
+
+def test_texts_of_numbers_are_read_with_a_format_and_for_eight_digits() -> None:
+    assert Times("t", "%Y").of_numbers(np.array([2026.0])) is None
+    assert Times("t").of_numbers(np.array([1.6e9, 20260105.0])) is None
+    np.testing.assert_array_equal(Times("t").of_numbers(np.array([1.6e9, np.nan, np.inf, -0.5])), [1.6e9, np.nan, np.nan, -0.5])
 
 
 def times_of(path: Path, **options: Any) -> tuple[list[float], RowCounts]:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.partitioner.default import murmur2
+from kafka.partitioner import default as client
 
-from services.log.partition import partition_of
+from services.log.partition import murmur2, partition_of
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "log" / "partitions.tsv"
 CASES = [line.split("\t") for line in GOLDEN.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
@@ -21,6 +21,11 @@ def test_partitions_are_those_of_the_java_client() -> None:
     for pool, signed, *places in CASES:
         assert murmur2(pool.encode()) == int(signed) % 2**32
         assert [partition_of(pool, partitions) for partitions in (1, 6, 16, 999)] == [int(place) for place in places]
+
+
+@given(st.binary(max_size=40))
+def test_the_hash_is_that_of_the_client_for_kafka(data: bytes) -> None:
+    assert murmur2(data) == client.murmur2(data)
 
 
 @given(st.text(), st.integers(1, 10_000))

@@ -52,7 +52,20 @@ def test_noise_claims_and_values_without_a_printed_one():
     assert within("x", 0.5, np.nan, noise=0.1).match is Match.NO
     assert claim("x", "grows", "shrinks", holds=False).match is Match.NO
     assert claim("x", "grows", "shrinks", holds=False, reason="of another data set").match is Match.EXPLAINED
+    assert claim("x", "grows", "shrinks", holds=False, other_input="other games").match is Match.OTHER
+    assert claim("x", "grows", "grows", holds=True, other_input="other games").match is Match.YES
     assert unprinted("x", 3.0).match is Match.NONE
+
+
+def test_one_item_is_chosen_by_its_name():
+    one, whole = chosen(["vase/figure-2", "deviation"])
+    assert [item.name for item in one.items] == ["figure-2"]
+    assert whole is next(paper for paper in PAPERS if paper.name == "deviation")
+    assert len(next(paper for paper in PAPERS if paper.name == "vase").items) > 1
+    with pytest.raises(InputError, match="must name an item of vase: "):
+        chosen(["vase/figure-200"])
+    with pytest.raises(InputError, match="must be a paper, or PAPER/ITEM"):
+        chosen(["voting"])
 
 
 def test_results_are_stored_and_used_until_the_code_changes(tmp_path, monkeypatch):
@@ -138,12 +151,13 @@ def test_figures_are_the_same_bytes_each_time(tmp_path):
 
 def test_a_page_has_a_row_for_each_value_and_the_summary_counts_them(tmp_path):
     values = [equal("a | b", 1, 1), within("b", 1.0, 1.5, noise=1.0), claim("c", "yes", "no", holds=False, reason="why"), unprinted("d", 4)]
+    values.append(claim("f", "yes", "no", holds=False, other_input="other games"))
     paper = a_paper(("one", lambda _: Output(values, seeds=[0, 1, 2])), ("two", lambda _: Output([equal("e", 1, 2)])))
     done(paper, tmp_path)
     page = paper_page(paper, tmp_path)
     assert "| a \\| b | 1 | 1 | yes |  |" in page
     assert "seeds 0 to 2" in page
-    assert "| [Toys](toys.md) | 2 | 4 | 1 | 1 | 1 | 1 | 0 |" in summary_page([paper], tmp_path)
+    assert "| [Toys](toys.md) | 2 | 5 | 1 | 1 | 1 | 1 | 1 | 0 |" in summary_page([paper], tmp_path)
 
 
 def test_a_difference_without_a_reason_fails_the_command(tmp_path, monkeypatch, capsys):
@@ -167,7 +181,7 @@ def test_pages_are_written_without_computing(tmp_path, monkeypatch):
 
 def test_names_are_checked():
     assert chosen([]) == list(PAPERS)
-    with pytest.raises(InputError, match="must be a paper: nash_averaging"):
+    with pytest.raises(InputError, match="must be a paper, or PAPER/ITEM: nash_averaging"):
         chosen(["elo"])
     paper = a_paper(("one", lambda _: Output([])))
     with pytest.raises(InputError, match="once"):

@@ -18,7 +18,8 @@ from services.control.lifecycles import (
     PoolStatus,
 )
 from services.control.records import FoldSettings, Generation, PoolCreated
-from services.log.protocol import BatchDamaged, LogError, OffsetLost, TopicReplaced
+from services.log.dead_letters import LettersRefused
+from services.log.protocol import BatchDamaged, LogError, OffsetLost, RecordTooLarge, TopicReplaced
 from services.runtime.lifecycle import Lifecycle, UndefinedTransition
 from services.shard.generations.build import Build
 from services.shard.owned import OwnedPartitions
@@ -37,6 +38,8 @@ ERRORS = (
     LogError("cannot be read", retriable=False),
     ArchiveFails(0, "no answer", retriable=True),
     LogError("no answer", retriable=True),
+    LettersRefused(0, 1, LogError("the topic may not be written", retriable=False)),
+    LettersRefused(0, 1, RecordTooLarge("the letter is too large")),
 )
 
 
@@ -65,7 +68,7 @@ def test_partitions_that_stop_for_random_errors_meet_no_undefined_transition(see
                         runtime.go_on()
                     runtime.status, runtime.stopped = PARTITION_LIFECYCLE.start, None  # another start of the shard
                 else:
-                    retried = runtime.status in {PartitionStatus.ARCHIVE_UNREADABLE, PartitionStatus.OFFLINE}
+                    retried = (runtime.status, PartitionEvent.RETRY) in PARTITION_LIFECYCLE.table
                     runtime.go_on(PartitionEvent.RETRY if retried else PartitionEvent.DECIDE)
     assert met == set(PartitionStatus)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from services.control.directory import LiveDirectory
+from services.control.generations import default_fold
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import Restarts, Skipped, Takeover
@@ -15,6 +17,7 @@ from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
 from services.shard.figures import ShardFigures
+from services.shard.folding import Folding
 from services.shard.generations.builder import Builder
 from services.shard.owned import OwnedPartitions
 from services.shard.takeover import Takeovers
@@ -36,7 +39,9 @@ def watching(log: Log, folder: Path) -> Iterator[tuple[Callable[[], None], Owned
         timer = lambda: now[0]  # noqa: E731 - as short as it is
         takeovers = Takeovers(Settings(data=folder), "test", log, control, figures, timer, timer)
         owned.runtimes.update({number: takeovers.take_over(number) for number in range(2)})
-        watch = LogWatch(log, control, owned, takeovers, timer, figures)
+        directory = LiveDirectory(control, default_fold(Settings()), 10, timer, create=True)
+        folding = Folding(directory, log.dead_letters, threading.Event(), figures)
+        watch = LogWatch(log, control, owned, takeovers, folding, timer, figures)
 
         def step() -> None:
             now[0] += 2.0

@@ -1,5 +1,6 @@
 // The page of an agent: how it got its rating, against whom, and what would happen next.
 import { Live, ask, poolUrl } from "../api.js";
+import { ShareCard } from "../card.js";
 import { Sized, scale, ticks } from "../chart.js";
 import { ago, count, date, percent, shower, signed, whole } from "../format.js";
 import { preferred, title } from "../methods.js";
@@ -10,16 +11,24 @@ import { State } from "../state.js";
 import { Component, html } from "../ui.js";
 
 const OUTCOMES = 20;
+const DAY = 86_400;
 
 /** @extends Live */
 export default class AgentPage extends Live {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    this.dayAgo = Math.floor(Date.now() / 1000) - DAY;
+  }
+
   feeds() {
     const { pool, agent, query: chosen } = this.props;
     const at = `/agents/${encodeURIComponent(agent)}`;
     const method = chosen.method ?? "";
     /** @type {Record<string, [string, number]>} */
-    const feeds = { profile: [poolUrl(pool, at), 2] };
+    const feeds = { profile: [poolUrl(pool, at), 2], pool: [poolUrl(pool), 30] };
     if (this.value("profile")?.no_record === null) feeds.history = [poolUrl(pool, `${at}/history`, { method, points: 400 }), 10];
+    if (this.value("profile")?.no_record === null) feeds.before = [poolUrl(pool, `${at}/history`, { method, points: 4, to: this.dayAgo }), 3600];
     if (this.value("profile")?.games) {
       feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), 10];
       feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), 10];
@@ -39,6 +48,7 @@ export default class AgentPage extends Live {
     if (!profile) return html`<h1><bdi>${agent}</bdi></h1><p class=${error ? "state bad" : "soft"} role="status">${error ? error.message : "Loading"}</p><p><a href=${poolPath(pool)}>All agents of <bdi>${pool}</bdi></a></p>`;
     return html`<p class="path"><a href=${poolPath(pool)}><bdi>${pool}</bdi></a></p>${this.card(profile)}
       ${this.methods(profile)}
+      ${this.slices(profile)}
       ${this.curve()}
       ${this.opponents()}
       <${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />
@@ -49,17 +59,23 @@ export default class AgentPage extends Live {
   /** Who the agent is, in a card that can be shared: its link shows the same. @param {any} profile */
   card(profile) {
     const { details, games, scores, streak } = profile;
-    const [first] = preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null));
+    const first = this.leading(profile);
     const best = profile.methods[first];
     const tags = Object.entries(details?.tags ?? {});
     return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${details?.display_name ?? profile.agent}</bdi></h1>
       ${details?.display_name ? html`<p class="soft"><bdi>${profile.agent}</bdi></p>` : null}
       ${details?.organisation || tags.length || details?.url ? html`<p class="soft">${details.organisation ? html`<bdi>${details.organisation}</bdi> ` : null}${tags.map(([name, value]) => html`<span class="tag" key=${name}>${name}: <bdi>${value}</bdi></span> `)}${details.url ? html`<a href=${details.url} rel="noopener noreferrer nofollow">Website</a>` : null}</p>` : null}
-      ${best ? html`<p class="headline">No. ${whole(best.rank)} of ${whole(best.total)} by ${title(first)}</p>` : null}
+      ${best ? html`<p class="headline">No. ${whole(best.rank)} of ${whole(best.total)} by ${title(first)}</p>` : null}${this.dayChange()}
       <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
       <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
-      <p class="tools"><a href=${agentPath(profile.pool, profile.agent)}>Permanent link</a> <a href=${`${poolPath(profile.pool)}?agent=${encodeURIComponent(profile.agent)}`}>Around this agent</a></p></section>`;
+      <p class="tools"><a href=${agentPath(profile.pool, profile.agent)}>Permanent link</a> <a href=${`${poolPath(profile.pool)}?agent=${encodeURIComponent(profile.agent)}`}>Around this agent</a></p>
+      <${ShareCard} profile=${profile} method=${first} history=${this.value("history")} /></section>`;
+  }
+
+  /** The method that leads the pages of the pool, if it rates the agent; else the first one that does. @param {any} profile @returns {string} */
+  leading(profile) {
+    return preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null), this.value("pool")?.leading_method)[0];
   }
 
   /** @param {any} profile */
@@ -73,6 +89,28 @@ export default class AgentPage extends Live {
           <td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}${one.rank_low !== undefined && one.rank_low !== one.rank_high ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
           <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
       })}</tbody></table></section>`;
+  }
+
+  /** Ratings in the slices of the pool. @param {any} profile */
+  slices(profile) {
+    const rows = Object.entries(profile.slices ?? {}).map(([slice, ratings]) => {
+      const [method] = preferred(Object.keys(ratings), this.value("pool")?.leading_method);
+      return { slice, method, one: ratings[method] };
+    });
+    if (!rows.length) return null;
+    rows.sort((a, b) => a.one.rank / a.one.total - b.one.rank / b.one.total);
+    const shown = (/** @type {any} */ one) => shower([one.rating])(one.rating);
+    return html`<section class="card slices"><h2>By slice</h2><p class="soft">Ratings from the games of a slice alone, the best places first.</p><table><caption class="hidden">Ratings by slice</caption>
+      <thead><tr><th scope="col">Slice</th><th scope="col" class="wide">Method</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Rating</th></tr></thead>
+      <tbody>${rows.map(({ slice, method, one }) => html`<tr key=${slice}><th scope="row"><a href=${`${poolPath(profile.pool)}?slice=${encodeURIComponent(slice)}&method=${method}&agent=${encodeURIComponent(profile.agent)}`}><bdi>${slice.replace(":", " ")}</bdi></a></th>
+        <td class="wide">${title(method)}</td><td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}</td><td class="number">${shown(one)}</td></tr>`)}</tbody></table></section>`;
+  }
+
+  /** How far the rating moved within a day, by the method of the curve; null if that is not known. */
+  dayChange() {
+    const [now, before] = [this.value("history"), this.value("before")].map((history) => history?.points[history.points.length - 1]);
+    if (typeof now?.rating !== "number" || typeof before?.rating !== "number") return null;
+    return html`<p>${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours by ${title(this.value("history").method)}</p>`;
   }
 
   curve() {

@@ -83,7 +83,7 @@ class PoolCard extends Live {
 
   async componentDidUpdate() {
     super.componentDidUpdate();
-    const board = leading(this.value("boards")?.boards ?? []);
+    const board = leading(this.value("boards")?.boards ?? [], this.props.view.leading_method);
     const first = board?.rows[0]?.agent;
     if (!first || this.asked === first || board.games_position === undefined) return; // records and histories come with the first checkpoint
     this.asked = first;
@@ -94,7 +94,7 @@ class PoolCard extends Live {
   render() {
     const { view } = this.props;
     const { head } = view;
-    const board = leading(this.value("boards")?.boards ?? []);
+    const board = leading(this.value("boards")?.boards ?? [], this.props.view.leading_method);
     const shown = board ? shower(board.rows.map((/** @type {any} */ row) => row.rating), board.extra?.tie_tolerance ?? 0) : null;
     const age = head?.pool_time ? Date.now() / 1000 - head.pool_time : null;
     return html`<section class="card pool"><header><h2><a href=${poolPath(view.pool)}><bdi>${view.pool}</bdi></a></h2>${view.label ? html`<span class="tag">${view.label}</span>` : null}</header>

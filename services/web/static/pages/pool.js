@@ -4,6 +4,7 @@ import { Board, StaticBoard } from "../board.js";
 import { ago, count, percent, some, whole } from "../format.js";
 import { leading, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
+import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
 import { State } from "../state.js";
@@ -37,12 +38,29 @@ export default class PoolPage extends Live {
   feeds() {
     const { pool, query: chosen } = this.props;
     /** @type {Record<string, [string, number]>} */
-    const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1], folding: [poolUrl(pool), 5], insight: [poolUrl(pool, "/insight"), 5] };
-    if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
+    const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1] };
     if (!chosen.embed || chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
     const part = chosen.at || chosen.season ? undefined : this.part();
     if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
+    if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards };
+    if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
+    feeds.folding = [poolUrl(pool), 5];
+    feeds.insight = [poolUrl(pool, "/insight"), 5];
     return feeds;
+  }
+
+  /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests nothing else. */
+  awaitsRows() {
+    const { view, season, at } = this.props.query;
+    const list = this.value("boards");
+    if (this.answered || view in VIEWS || season || at || this.polls.boards?.error) return false;
+    return !list || list.boards.some((/** @type {any} */ board) => board.rows.length);
+  }
+
+  answer() {
+    if (this.answered) return;
+    this.answered = true;
+    this.forceUpdate();
   }
 
   render() {
@@ -50,12 +68,12 @@ export default class PoolPage extends Live {
     const list = this.value("boards");
     const { error } = this.polls.boards ?? {};
     if (!list) return error ? missing(pool, error) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
-    const { head, label, kind } = list.pool;
+    const { head, label, kind, leading_method: chosenMethod } = list.pool;
     const part = chosen.at || chosen.season ? undefined : this.part();
     const of = (/** @type {any[]} */ all) => ({
       boards: all.filter((one) => one.method !== "outcomes" || all.length === 1),
-      main: leading(all),
-      board: all.find((one) => one.method === chosen.method) ?? leading(all),
+      main: leading(all, chosenMethod),
+      board: all.find((one) => one.method === chosen.method) ?? leading(all, chosenMethod),
     });
     const complete = of(list.boards);
     const sliced = part && this.value("sliced");
@@ -112,7 +130,7 @@ export default class PoolPage extends Live {
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
       ${part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : thin(this.value("insight"), board.method)}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`${part ? null : html`<${Filters} query=${chosen} />`}<${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} />`}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`${part ? null : html`<${Filters} query=${chosen} />`}<${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${part?.name} />`;
   }
 }
@@ -163,24 +181,6 @@ class Around extends Live {
   }
 }
 
-/** A board that does not change any more: a season's final one, or the one at a time. @extends Live */
-class Past extends Live {
-  feeds() {
-    const { pool, method, season, at } = this.props;
-    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: 200 }) : poolUrl(pool, `/boards/${method}`, { at, count: 200 });
-    return { board: /** @type {[string, number]} */ ([address, 60]) };
-  }
-
-  render() {
-    const { pool, season, at, method } = this.props;
-    const board = this.value("board");
-    const error = this.failure();
-    const when = season ? html`season <b>${season}</b>` : html`<b>${at}</b>`;
-    return html`<p class="notice">${title(method)} ${season ? "at the end of" : "at"} ${when}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
-      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
-  }
-}
-
 /** The leaderboard with what has to be known to read it. @extends Component */
 class Table extends Component {
   /** @param {any} props */
@@ -188,7 +188,10 @@ class Table extends Component {
     super(props);
     /** @type {any} */
     this.state = { board: null };
-    this.heard = (/** @type {any} */ board) => this.setState({ board });
+    this.heard = (/** @type {any} */ board) => {
+      this.setState({ board });
+      this.props.onAnswer();
+    };
   }
 
   render() {
@@ -236,13 +239,9 @@ function Footer({ pool, board, head, chosen, slice }) {
   const address = poolUrl(pool, `${season}/boards/${board.method}`);
   const file = (/** @type {Record<string, any>} */ query) => address + search({ ...query, at: chosen.at, slice });
   const here = withQuery({ embed: "" });
-  const when = (/** @type {any} */ event) => {
-    event.preventDefault();
-    go(withQuery({ at: String(new FormData(event.target).get("at") ?? ""), season: "", slice: "" }));
-  };
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
-    ${chosen.embed ? null : html`<form class="at" onSubmit=${when}><label>The board at (UTC) <input type="datetime-local" name="at" value=${chosen.at ?? ""} /></label> <button type="submit">Show</button></form>
+    ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} />
     <${Details} head=${head} board=${board} />`}</footer>`;
 }
 

@@ -1,0 +1,65 @@
+// Boards of the past: the final board of a season, the board at a time, and a slider over the times whose boards are kept.
+import { Live, poolUrl } from "./api.js";
+import { StaticBoard } from "./board.js";
+import { count } from "./format.js";
+import { title } from "./methods.js";
+import { follow, go, withQuery } from "./nav.js";
+import { html } from "./ui.js";
+
+/** A board that does not change any more: a season's final one, or the one at a time. @extends Live */
+export class Past extends Live {
+  feeds() {
+    const { pool, method, season, at } = this.props;
+    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: 200 }) : poolUrl(pool, `/boards/${method}`, { at, count: 200 });
+    return { board: /** @type {[string, number]} */ ([address, 60]) };
+  }
+
+  render() {
+    const { pool, season, at, method } = this.props;
+    const board = this.value("board");
+    const error = this.failure();
+    const when = season ? html`season <b>${season}</b>` : html`<b>${said(at)}</b>`;
+    return html`<p class="notice">${title(method)} ${season ? "at the end of" : "at"} ${when}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
+      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
+  }
+}
+
+/**
+ * Boards of a method at other times: a slider over the kept solves of a solved one, and a field for any time. Solves are read once it is open.
+ * @extends Live
+ */
+export class Times extends Live {
+  feeds() {
+    const { pool, board } = this.props;
+    /** @type {Record<string, [string, number]>} */
+    const feeds = {};
+    if (this.state.open && board.source === "solved") feeds.kept = [poolUrl(pool, `/boards/${board.method}/history`), 60];
+    return feeds;
+  }
+
+  render() {
+    const { at = "" } = this.props;
+    const show = (/** @type {string} */ time) => {
+      this.setState({ dragged: null });
+      go(withQuery({ at: time, season: "", slice: "" }));
+    };
+    const solves = [...(this.value("kept")?.solves ?? [])].reverse();
+    const times = solves.map((solve) => utc(solve.solved_at));
+    const chosen = this.state.dragged ?? (at ? times.filter((time) => time <= at).length - 1 : times.length);
+    const label = chosen >= times.length ? "now" : chosen < 0 ? said(at) : `${said(times[chosen])}, ${count(solves[chosen].outcomes, "outcome")}`;
+    const open = (/** @type {any} */ event) => event.target.open && this.setState({ open: true });
+    return html`<details class="more times" open=${Boolean(at)} onToggle=${open}><summary>Past boards</summary>
+      ${times.length > 1 ? html`<label>History <input type="range" min="0" max=${times.length} value=${Math.max(0, chosen)} aria-valuetext=${label} onInput=${(/** @type {any} */ event) => this.setState({ dragged: Number(event.target.value) })} onChange=${(/** @type {any} */ event) => show(times[Number(event.target.value)] ?? "")} /> <output>${label}</output></label>` : null}
+      <form class="at" onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), show(String(new FormData(event.target).get("at") ?? "")))}><label>The board at (UTC) <input type="datetime-local" name="at" step="1" value=${at} /></label> <button type="submit">Show</button></form></details>`;
+  }
+}
+
+/** @param {string} time As in an address. */
+function said(time) {
+  return `${time.replace("T", " ")} (UTC)`;
+}
+
+/** The first whole second at or after a time, as addresses have it. @param {number} seconds Since 1970. */
+function utc(seconds) {
+  return new Date(1000 * Math.ceil(seconds)).toISOString().slice(0, 19);
+}
