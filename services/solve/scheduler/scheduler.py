@@ -116,7 +116,7 @@ class SolveScheduler:
         offered |= intervals.offered(contents, self._results.boards(), self._interval_seconds)
         jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
-        self._ledger.forget_intervals(offered)
+        self._ledger.forget_ended(offered)
         self._retire(entries, offered)
         self._clear(entries)
         seasons = {pool: _first(entry, control) for pool, entry in entries.items()}

@@ -151,3 +151,12 @@ def test_a_board_of_a_pool_does_not_wait_for_hundreds_of_its_slices() -> None:
     assert queue.index(own) == 15, "the slices that waited for longer than five intervals and the turns before them"
     ledger.queue(queue, 200.0)
     assert due(200.0 + 10.0 * 306, {**slices, own: Given("1/b", 5, {})}, ledger, pace, {})[-1] != own, "nor do slices starve"
+
+
+def test_a_slice_that_vanishes_before_it_was_solved_leaves_nothing_in_the_ledger() -> None:
+    ledger, solved, waiting = Ledger(), Job("p", ENGLISH.board("borda")), Job("p", GERMAN.board("borda"))
+    ledger.queue([solved, waiting], 0.0)
+    ledger.start(solved, Given("1/a", 5, {}), 0.0)
+    ledger.queue([], 1.0)
+    ledger.forget_ended([])
+    assert (ledger.newest(waiting), ledger.newest(solved) is None) == (None, False), "the solve still runs"
