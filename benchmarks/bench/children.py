@@ -23,7 +23,7 @@ class ProgramError(RuntimeError):
 
 
 class Child:
-    """One program in a process of its own.
+    """One program in a separate process.
 
     Args:
         python: Interpreter.

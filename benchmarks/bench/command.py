@@ -8,15 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.bench.comparing import MARGIN, Mark, marks
+from benchmarks.bench.comparing import MARGIN, Mark, earlier, marks
 from benchmarks.bench.measure import Found, measured
 from benchmarks.bench.pages import cells, chart, page
-from benchmarks.bench.rows import Results, Row, Scaling
+from benchmarks.bench.rows import Results, Row, Scaling, Versions
 from benchmarks.bench.tasks import SEED, chosen
 from benchmarks.common import machine
 from benchmarks.peers import require
 from ratings_core.checks import count
-from ratings_core.errors import InputError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DEFAULT_FOLDER: Final = ROOT / ".cache" / "bench"
@@ -37,12 +36,10 @@ def bench(only: Sequence[str], *, quick: bool, runs: int = 3, folder: Path | Non
         The exit status: 1 if a peer failed, if values differ without a reason, or if a row is worse than in the earlier run.
 
     Raises:
-        InputError: A task is unknown, an argument breaks its rule, or the peers' environment is missing.
+        InputError: A task is unknown, an argument breaks its rule, the earlier run has other sizes, or the peers' environment is missing.
     """
     tasks, runs = chosen(list(only)), count("runs", runs, low=1)
-    before, python = Results.read(compare) if compare else None, require()
-    if before and before.quick != quick:
-        raise InputError("compare", str(compare), "must have the sizes of this run, with or without --quick")
+    before, python = earlier(compare, quick=quick) if compare else None, require()
     found: list[Found] = []
     print(_line(("task", "peer", "size", "value", "ours", "peer's", "ratio")))
     for task in tasks:
@@ -66,12 +63,13 @@ def _show(row: Row | Scaling) -> None:
 
 
 def _results(found: Sequence[Found], *, quick: bool) -> Results:
-    versions: dict[str, str] = {}
+    versions: Versions = {}
     for one in found:
-        versions |= one.versions
+        for side, own in one.versions.items():
+            versions.setdefault(side, {}).update(own)
     rows = tuple(one.row for one in found if isinstance(one.row, Row))
     scaling = tuple(one.row for one in found if isinstance(one.row, Scaling))
-    return Results(quick, machine_facts(), dict(sorted(versions.items())), rows, scaling)
+    return Results(quick, machine_facts(), versions, rows, scaling)
 
 
 def machine_facts() -> dict[str, Any]:

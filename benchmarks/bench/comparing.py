@@ -1,6 +1,7 @@
 """Marks of a run beside an earlier one. Ratios are compared, never seconds: a peer ran on the same machine in the same minutes."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from benchmarks.bench.rows import Results, Row
@@ -41,17 +42,20 @@ def marks(before: Results, now: Results, tasks: list[str], margin: float = MARGI
         before, now: Two runs with the same sizes.
         tasks: Names of the tasks that ran now; rows of others are not missing.
         margin: Factor of a ratio above which it counts as changed.
-
-    Raises:
-        InputError: One run is quick and the other is not.
     """
-    if before.quick != now.quick:
-        raise InputError("compare", "--quick" if before.quick else "full sizes", "must have the sizes of this run, with or without --quick")
     old = {(row.task, row.peer, row.size): row for row in before.rows}
     new = {(row.task, row.peer, row.size) for row in now.rows}
     found = [Mark(row.task, row.peer, row.size, *_word(old.get((row.task, row.peer, row.size)), row, margin)) for row in now.rows]
     gone = [row for key, row in old.items() if key not in new and row.task in tasks]
     return found + [Mark(row.task, row.peer, row.size, "gone", row.ratio) for row in gone]
+
+
+def earlier(file: Path, *, quick: bool) -> Results:
+    """The results of an earlier run. Raises `InputError` if the file is of another kind, or of a run with other sizes."""
+    results = Results.read(file)
+    if results.quick != quick:
+        raise InputError("compare", str(file), f"must be a run with{'' if quick else 'out'} --quick, as this one is")
+    return results
 
 
 def _word(old: Row | None, row: Row, margin: float) -> tuple[str, float | None, float | None]:

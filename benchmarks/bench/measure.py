@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.stats import kendalltau
 
 from benchmarks.bench.children import Child, ProgramError
-from benchmarks.bench.rows import Row, Scaling
+from benchmarks.bench.rows import Row, Scaling, Versions
 from benchmarks.bench.tasks import Peer, Task
 
 LONGEST: Final = 180.0
@@ -20,17 +20,18 @@ LONGEST: Final = 180.0
 ENOUGH: Final = 20.0
 """CPU seconds of a peer after which it is not run again: its best of fewer runs counts."""
 SHORT: Final = 0.2
-"""CPU seconds of ours below which it runs more often than the peer, because short runs vary more."""
+"""CPU seconds below which a run is repeated, because short runs vary more."""
 OFTEN: Final = 5
-"""Runs of ours for one of the peer, if ours is short."""
+"""Runs of a turn if they are short."""
+_UNLIKE: Final = "its values have other names, shapes or unrated agents than ours"
 
 
 @dataclass(frozen=True)
 class Found:
-    """A row or a scaling row, and the versions of the packages that took part."""
+    """A row or a scaling row, and the versions of the packages that took part, by side: `ours` and `peers`."""
 
     row: Row | Scaling
-    versions: dict[str, str]
+    versions: Versions
 
 
 def measured(task: Task, *, quick: bool, runs: int, peers_python: str, longest: float = LONGEST) -> Iterator[Found]:
@@ -54,23 +55,19 @@ def _beside(task: Task, peer: Peer, size: int, source: Path, runs: int, python: 
     """One peer at one size. Whatever fails is the row's error."""
     _say(f"{task.name} beside {peer.name}, {size:,} {task.unit}")
     compared = f"order of {peer.compared}" if peer.tolerance is None else peer.compared
-    facts = {"compared": compared, "tolerance": peer.tolerance, "why": peer.why}
-    versions: dict[str, str] = {}
+    facts: dict[str, Any] = {"compared": compared, "tolerance": peer.tolerance, "why": peer.why}
+    versions: Versions = {}
     try:
         with Child(sys.executable, f"ours:{task.program}", source, longest) as ours:
-            versions |= ours.known["versions"]
+            versions["ours"] = ours.known["versions"]
             with Child(python, peer.program, source, longest) as theirs:
-                versions |= theirs.known["versions"]
+                versions["peers"] = theirs.known["versions"]
                 first = ours.seconds(), theirs.seconds()
                 best = _by_turns(ours, theirs, runs)
                 difference = difference_of(ours.values(), theirs.values(), ordered=peer.tolerance is None)
-                return Found(
-                    Row(
-                        task.name, peer.name, size, *best[:2], *first, ours.known["imports"], theirs.known["imports"], best[2],
-                        difference=difference, **facts,
-                    ),
-                    versions,
-                )  # fmt: skip
+                facts |= {"difference": difference} if np.isfinite(difference) else {"error": _UNLIKE}
+                imports = ours.known["imports"], theirs.known["imports"]
+                return Found(Row(task.name, peer.name, size, *best[:2], *first, *imports, best[2], **facts), versions)
     except ProgramError as error:
         return Found(Row(task.name, peer.name, size, error=str(error), **facts), versions)
 
@@ -80,12 +77,16 @@ def _by_turns(ours: Child, theirs: Child, runs: int) -> tuple[float, float, int]
     best_ours = best_theirs = float("inf")
     spent, done = 0.0, 0
     while done < runs and (done == 0 or spent < ENOUGH):
-        best_ours = min(best_ours, ours.seconds())
-        if best_ours < SHORT:
-            best_ours = min(best_ours, *(ours.seconds() for _ in range(OFTEN - 1)))
-        took = theirs.seconds()
+        best_ours = min(best_ours, _turn(ours))
+        took = _turn(theirs)
         best_theirs, spent, done = min(best_theirs, took), spent + took, done + 1
     return best_ours, best_theirs, done
+
+
+def _turn(child: Child) -> float:
+    """Seconds of one run, or the least of `OFTEN` if a run is short."""
+    took = child.seconds()
+    return took if took >= SHORT else min(took, *(child.seconds() for _ in range(OFTEN - 1)))
 
 
 def difference_of(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray], *, ordered: bool) -> float:
@@ -112,14 +113,14 @@ def _largest(values: np.ndarray) -> float:
 def _scaled(task: Task, sizes: Sequence[int], runs: int, longest: float) -> Found:
     """Ours alone at all sizes."""
     done: list[tuple[int, float]] = []
-    versions: dict[str, str] = {}
+    versions: Versions = {}
     error = ""
     for size in sizes:
         _say(f"{task.name} alone, {size:,} {task.unit}")
         try:
             with tempfile.TemporaryDirectory() as folder:
                 known, seconds = _alone(task, task.stored(size, Path(folder)), runs, longest)
-            versions |= known
+            versions["ours"] = known
             done.append((size, seconds))
         except ProgramError as failed:
             error = f"{size:,} {task.unit}: {failed}"

@@ -12,22 +12,17 @@ _HEAD: Final = "| task | peer | size | value | ours | peer's | ratio | bound of 
 
 
 def page(results: Results, marks: Sequence[Mark] = (), before: str = "") -> str:
-    """The whole page: machine, table of peers, first runs, scaling, and marks beside an earlier run."""
-    lines = [
-        "# Beside other packages",
-        "",
-        _machine(results),
-        "",
-        *table(results.rows),
-        "",
-        *_notes(results.rows),
-        "",
-        *_first(results.rows),
-    ]
-    lines += ["", *scaling_table(results.scaling)]
+    """The whole page: machine, table of peers, what is compared, first runs, scaling, and marks beside an earlier run."""
+    lines = ["# Beside other packages", "", *sections(results)]
     if before:
         lines += ["", *_marked(marks, before)]
     return "\n".join(lines) + "\n"
+
+
+def sections(results: Results) -> list[str]:
+    """The page without its title and without marks, as lines."""
+    tables = (table(results.rows), _notes(results.rows), _first(results.rows), scaling_table(results.scaling))
+    return [_machine(results), *(line for lines in tables for line in ("", *lines))]
 
 
 def table(rows: Sequence[Row]) -> list[str]:

@@ -4,9 +4,11 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ratings_core.errors import InputError
+
+Versions: TypeAlias = dict[str, dict[str, str]]
 
 FORMAT: Final = 1
 
@@ -26,7 +28,7 @@ class Row:
         difference: How far the values are apart: the largest difference, or one minus Kendall's tau for another model.
         tolerance: Largest difference that counts as equal; None where the peer's model is another one.
         why: Reason of a difference, or of another model.
-        error: Why the peer gave no answer.
+        error: Why there is no answer, or none that can be compared.
     """
 
     task: str
@@ -48,7 +50,7 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """How many times the CPU seconds of ours the peer takes; None after an error."""
-        return None if self.ours is None or self.theirs is None else self.theirs / max(self.ours, 1e-9)
+        return None if self.error or self.ours is None or self.theirs is None else self.theirs / max(self.ours, 1e-9)
 
     @property
     def equal(self) -> bool | None:
@@ -80,11 +82,11 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Results:
-    """One run of the benchmark. versions: package -> version, of ours and of the peers; quick: small sizes."""
+    """One run of the benchmark. versions: `ours` and `peers`, each package -> version, as both have a numpy; quick: small sizes."""
 
     quick: bool
     machine: dict[str, Any]
-    versions: dict[str, str]
+    versions: Versions
     rows: tuple[Row, ...] = ()
     scaling: tuple[Scaling, ...] = ()
     format: int = field(default=FORMAT)
@@ -96,7 +98,7 @@ class Results:
             row["ratio"] = own.ratio
         for row, own_scaling in zip(whole["scaling"], self.scaling, strict=True):
             row["exponent"] = own_scaling.exponent
-        file.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
     @classmethod
     def read(cls, file: Path) -> "Results":

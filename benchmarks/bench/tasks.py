@@ -109,7 +109,7 @@ _ONLINE: Final = (
 _FITS: Final = (
     Task(
         "counts", "Bradley-Terry from a matrix of wins", "agents", "counts", inputs.win_counts, (30, 100, 300, 1_000), (30, 100),
-        "solver: a Cholesky factor of agents^2 a Newton step",
+        "solver: a Cholesky factor of agents x agents a Newton step",
         (
             Peer("choix ilsr_pairwise_dense", "choix_rows:dense", 300, 100, _LOGITS, _FITTED),
         ),
@@ -125,7 +125,7 @@ _FITS: Final = (
     ),
     Task(
         "intervals", "Bradley-Terry with sandwich intervals from a data frame", "battles", "intervals", inputs.named_battles,
-        (10_000, 100_000, 1_000_000), (1_000, 10_000), "memory: texts to numbers",
+        (10_000, 100_000, 1_000_000), (1_000, 10_000), "arithmetic: draws of ratings, for intervals of ranks",
         (
             Peer(
                 "arena-rank", "arena_rank_rows:intervals", 100_000, 10_000, f"{_LOGITS}, and half widths of 95 % intervals", 1e-4,
@@ -188,7 +188,7 @@ _VOTES: Final = tuple(
 _GAMES: Final = (
     Task(
         "lottery", "Maximal lottery of odd margins", "agents", "lottery", inputs.odd_margins, (30, 100, 300, 1_000), (20, 50),
-        "solver: interior point, then linear systems of the support",
+        "solver: interior point, an LU factor of agents x agents a step",
         (
             Peer("pref_voting", "pref_voting_rows:lottery", 50, 10, "chances", 1e-6),
             Peer("pygambit lp_solve", "gambit_rows:zero_sum", 100, 20, "chances", 1e-6),
@@ -210,12 +210,12 @@ _GAMES: Final = (
     ),
     Task(
         "logit", "Limiting logit equilibrium of three players", "strategies", "logit", inputs.three_players, (5, 10, 20, 40), (3, 5),
-        "solver: steps along the path, each a linear system",
+        "Python calls: numpy at each step along the path",
         (Peer("pygambit logit_solve", "gambit_rows:logit", 12, 4, "mixes", 1e-4, "two paths may end at different equilibria"),),
     ),
     Task(
         "hill", "Limiting logit equilibrium of king of the hill", "prompts", "logit", inputs.hill, (20, 100, 500, 2_000), (10, 20),
-        "solver: steps along the path, each a linear system",
+        "Python calls: numpy at each step along the path",
         (
             Peer(
                 "polarix lle", "polarix_rows:logit", 40, 8, "mixes", 1e-3,
@@ -230,7 +230,7 @@ _GAMES: Final = (
     ),
     Task(
         "deviation", "Deviation ratings of agents on as many tasks", "agents", "deviations", inputs.task_scores, (8, 16, 32), (4, 8),
-        "solver: one linear program a level",
+        "Python calls: numpy between small linear programs",
         (Peer("CVXPY, GLOP", "cvxpy_rows:deviation", 12, 5, "ratings of agents and tasks", 1e-6),),
     ),
 )  # fmt: skip

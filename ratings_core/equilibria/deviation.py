@@ -83,7 +83,7 @@ def deviation(
     small = reduced(game, merge=options.merge)
     joints = _joints(start, game, small)
     if small.gains.rows * small.gains.joint_count <= EXACT_ENTRIES:
-        least = least_gains_exactly(small.gains, max_solves=options.max_solves, deadline=deadline)
+        least = least_gains_exactly(small.gains, small.whole, max_solves=options.max_solves, deadline=deadline)
     else:
         least = _certain(small.gains, tolerance, options.max_solves, joints, deadline)
     by_player = tuple(small.unit * ratings for ratings in small.of_strategies(least.gains))

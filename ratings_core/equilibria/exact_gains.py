@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.equilibria.lexicographic import LeastGains
 from ratings_core.games.gain_matrix import GainMatrix
-from ratings_core.games.symmetry import DIGITS
 
 Whole: TypeAlias = NDArray[np.object_]
 """Whole numbers of any length, in an array."""
@@ -27,13 +26,14 @@ GAIN: Final = 0
 """Label of a level's variable v. Joints have the labels 1, 2, ..., and slacks of rows -1, -2, ..."""
 
 
-def least_gains_exactly(matrix: GainMatrix, *, max_solves: int, deadline: Deadline = NEVER) -> LeastGains:
-    """The lexicographically least gains of `matrix`, whose payoffs have at most `DIGITS` decimals, and a distribution that has them.
+def least_gains_exactly(matrix: GainMatrix, whole: float, *, max_solves: int, deadline: Deadline = NEVER) -> LeastGains:
+    """The lexicographically least gains of `matrix`, and a distribution that has them.
 
+    whole: payoffs times this are whole numbers of at most 14 digits, up to rounding of float64, and the gains are exact for these;
     max_solves: limit of levels; deadline: checked before each pivot. If one of them ends the search, the remaining rows have the gains of
     the last distribution.
     """
-    ids, every, scale = matrix.whole_gains(DIGITS)
+    ids, every, scale = matrix.whole_gains(whole)
     gains, first = np.unique(every, axis=1, return_index=True)
     search = _Search(gains, deadline)
     while search.open.any() and search.levels < max_solves and search.next_level():
@@ -114,15 +114,15 @@ class _Search:
         rows = np.flatnonzero((self.basis > 0) & (self.table[:, -1] > 0))
         return self.basis[rows] - 1, [Fraction(self.table[i, -1], self.denominator) for i in rows]
 
-    def result(self, ids: NDArray[np.int64], scale: int, duplicates: int) -> LeastGains:
+    def result(self, ids: NDArray[np.int64], scale: float, duplicates: int) -> LeastGains:
         """The gains so far. ids: of the joints; scale: of the gains; duplicates: number of joints with the gains of another one."""
         joints, shares = self._played()
         of_play = self.gains[:, joints].astype(object) @ np.array(shares, object)
         now = [own if self.open[row] else self.values[row] for row, own in enumerate(of_play)]
-        gains = np.array([float(one / scale) for one in now])
+        gains = np.array([float(one) / scale for one in now])
         return LeastGains(
             gains=gains,
-            errors=np.where(self.open, 1.0 + abs(float(self.value / scale)), 0.0),
+            errors=np.where(self.open, 1.0 + abs(float(self.value) / scale), 0.0),
             ids=ids[joints],
             probability=np.array([float(share) for share in shares]),
             used=np.sort(ids[sorted(self.used)]),

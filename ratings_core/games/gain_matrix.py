@@ -30,11 +30,11 @@ class GainMatrix(Protocol):
     def joint_count(self) -> int:
         """Number of joints, the orders of interchangeable players included."""
 
-    def whole_gains(self, digits: int) -> tuple[Ids, NDArray[np.int64], int]:
+    def whole_gains(self, whole: float) -> tuple[Ids, NDArray[np.int64], float]:
         """Ids of all joints, their gains as exact whole numbers (rows, joints), and the scale: the gains times it are these numbers.
 
-        Of joints that differ by an exchange of interchangeable players, one is listed. digits: decimals of the payoffs, at most 14;
-        payoffs are within +-1.
+        Of joints that differ by an exchange of interchangeable players, one is listed. whole: payoffs times this are whole numbers of at
+        most 14 digits, up to rounding of float64.
         """
 
     def columns(self, ids: Ids) -> Floats:
@@ -70,12 +70,12 @@ class TensorGains:
         """Number of entries of a player's payoffs."""
         return math.prod(self.game.shape)
 
-    def whole_gains(self, digits: int) -> tuple[Ids, NDArray[np.int64], int]:
+    def whole_gains(self, whole: float) -> tuple[Ids, NDArray[np.int64], float]:
         """Gains in whole numbers. Means over interchangeable players are whole because payoffs are multiplied by their numbers."""
         ids = np.arange(self.joint_count) if self._repeated is None else np.flatnonzero(~self._repeated)
         parts = math.lcm(*self._seats.size.tolist())
-        whole = TensorGains(NormalForm.of([np.rint(tensor * 10.0**digits) * parts for tensor in self.game.payoffs]), self._seats)
-        return ids, whole.columns(ids).astype(np.int64), 10**digits * parts
+        game = NormalForm.of([np.rint(tensor * whole) * parts for tensor in self.game.payoffs])
+        return ids, TensorGains(game, self._seats).columns(ids).astype(np.int64), whole * parts
 
     def joints(self, ids: Ids) -> Joints:
         """The joints of the ids, (k, N)."""
@@ -138,10 +138,10 @@ class PairGains:
         """Number of ordered pairs of agents times tasks."""
         return len(self._scores) * self._scores.size
 
-    def whole_gains(self, digits: int) -> tuple[Ids, NDArray[np.int64], int]:
+    def whole_gains(self, whole: float) -> tuple[Ids, NDArray[np.int64], float]:
         """Gains in whole numbers. Scores are doubled, because gains hold means of two agents."""
         ids = np.arange(len(self._first) * self._scores.shape[1])
-        return ids, PairGains(np.rint(self._scores * 10.0**digits) * 2).columns(ids).astype(np.int64), 2 * 10**digits
+        return ids, PairGains(np.rint(self._scores * whole) * 2).columns(ids).astype(np.int64), 2 * whole
 
     def joints(self, ids: Ids) -> Joints:
         """Agent, opponent (not before the agent) and task, (k, 3)."""

@@ -3,12 +3,14 @@
 A clone is a strategy that equals another strategy for every player. An offset is a part of a player's payoff that does not depend on the
 player's choice; deviation gains do not depend on it. Offsets are removed first, so clones up to offsets are merged, too. Payoffs of all
 players are divided by one factor, because scaling only one player would change the comparison of gains. They are rounded to 14 digits
-(Marris et al., appendix B.2). Two players are interchangeable if an exchange of their strategies and payoffs does not change the game.
+(Marris et al., appendix B.2) of the next power of ten, so that decimals keep their ties; thirds of a unit would lose them. Two players are
+interchangeable if an exchange of their strategies and payoffs does not change the game.
 Joints of equal gains (their appendix B.1) are merged only by programs that need it (`equilibria.lexicographic`), because most joints are
 never used.
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
@@ -50,6 +52,10 @@ class Reduction(Protocol):
     def merged(self) -> int:
         """Number of strategies that were merged into another one."""
 
+    @property
+    def whole(self) -> float:
+        """Payoffs of the reduced game times this are whole numbers, up to rounding of float64."""
+
     def of_strategies(self, values: Floats) -> tuple[Floats, ...]:
         """Map values of the reduced game's rows to each player's strategies of the original game."""
 
@@ -89,6 +95,7 @@ class _ReducedNormalForm:
     gains: TensorGains
     unit: float
     unit_ratio: float
+    whole: float
     classes: tuple[CloneClasses, ...]
     seats: CloneClasses
     shape: tuple[int, ...]
@@ -122,6 +129,7 @@ class _ReducedNormalForm:
 class _ReducedPairs:
     gains: PairGains
     unit: float
+    whole: float
     agents: CloneClasses
     tasks: CloneClasses
     shape: tuple[int, ...]
@@ -154,29 +162,37 @@ class _ReducedPairs:
 def _(game: NormalForm, *, merge: bool = True) -> Reduction:
     own = [tensor - tensor.min(axis=p, keepdims=True) for p, tensor in enumerate(game.payoffs)]
     unit = max(float(tensor.max()) for tensor in own) or 1.0
-    tensors = [np.round(tensor / unit, DIGITS) for tensor in own]
+    ten = _power_of_ten(unit)
+    tensors = [np.round(tensor / ten, DIGITS) * (ten / unit) for tensor in own]
     units = [float(tensor.max()) for tensor in tensors if tensor.any()]
     ratio = max(units) / min(units) if units else 1.0
     classes = tuple(_classes(_strategies_as_rows(tensors, p), merge) for p in range(len(tensors)))
     kept = np.ix_(*(one.first for one in classes))
     small = NormalForm.of([tensor[kept] for tensor in tensors])
     seats = interchangeable_players(small.payoffs)
-    return _ReducedNormalForm(TensorGains(small, seats), unit, ratio, classes, seats, game.shape)
+    return _ReducedNormalForm(TensorGains(small, seats), unit, ratio, unit / ten * 10**DIGITS, classes, seats, game.shape)
 
 
 @reduced.register
 def _(game: AgentAgentTask, *, merge: bool = True) -> Reduction:
     above = game.scores - game.scores.min(axis=0)
     unit = float(above.max()) or 1.0
-    scores = np.round(above / unit, DIGITS)
+    ten = _power_of_ten(unit)
+    scores = np.round(above / ten, DIGITS) * (ten / unit)
     agents, tasks = _classes(scores, merge), _classes(scores.T, merge)
-    return _ReducedPairs(PairGains(scores[np.ix_(agents.first, tasks.first)]), unit, agents, tasks, game.shape)
+    gains = PairGains(scores[np.ix_(agents.first, tasks.first)])
+    return _ReducedPairs(gains, unit, unit / ten * 10**DIGITS, agents, tasks, game.shape)
 
 
 @reduced.register
 def _(game: KingOfTheHill, *, merge: bool = True) -> Reduction:
     """The game is reduced as stored, because the rebel's penalty leaves no interchangeable players."""
     return reduced(game.normal_form(), merge=merge)
+
+
+def _power_of_ten(unit: float) -> float:
+    """The least power of ten that is at least `unit`."""
+    return float(10.0 ** math.ceil(math.log10(unit)))
 
 
 def _classes(rows: Floats, merge: bool) -> CloneClasses:

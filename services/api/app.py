@@ -13,6 +13,7 @@ from litestar.di import Provide
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from ratings_core.errors import InputError
@@ -40,7 +41,7 @@ from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
 from services.api.context import EXPORTS, Context, Threads, context, here
-from services.api.described import LimitsPlugin, StructsPlugin
+from services.api.described import KEY, LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
 from services.api.examples import with_examples
 from services.api.export_streams import Exports
@@ -65,6 +66,7 @@ from services.runtime.metrics import API, Metrics
 from services.runtime.settings import Settings
 
 _ABOUT: Final = "Send outcomes, read live and solved ratings. Percent-encode agents' names in URLs."
+_KEYS: Final = "A write key or an admin key. An installation without keys asks for none."
 
 
 @route(
@@ -176,6 +178,7 @@ def _document() -> OpenAPIConfig:
         render_plugins=[_Document(path="/", media_type=MediaType.JSON)],
         use_handler_docstrings=True,
         operation_id_creator=lambda handler, *_: handler.handler_name,
+        components=Components(security_schemes={KEY: SecurityScheme(type="http", scheme="bearer", description=_KEYS)}),
     )
 
 

@@ -20,6 +20,8 @@ from services.runtime.docstrings import docstring_texts
 
 T = TypeVar("T")
 _SHOWN_DEFAULTS: Final = (str, int, float, bool, type(None))
+KEY: Final = "key"
+"""Name of the scheme of bearer keys in the OpenAPI document."""
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",
     401: "The request has no key.",
@@ -52,7 +54,9 @@ class Described(Operation):
     """A route. Its summary is the first sentence of its description, which lists of routes show."""
 
     def __post_init__(self) -> None:
-        """Set the summary."""
+        """Set the summary. A route that can answer 401 takes a key, which is optional: an installation without keys asks for none."""
+        if {"401", 401} & set(self.responses or {}):
+            self.security = [{}, {KEY: []}]
         self.summary = re.split(r"[.;:]\s", (self.description or "").strip().rstrip("."), maxsplit=1)[0]
 
 

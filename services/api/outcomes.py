@@ -50,9 +50,9 @@ class OutcomesBody(Decoded[Any]):
     response_description="All outcomes are durable in the log.",
 )
 async def send_outcomes(request: Request, here: Here, data: Annotated[bytes, Body(examples=_EXAMPLES)] = b"") -> Accepted:  # type: ignore[type-arg]
-    """Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
+    """Write one outcome, an array, or an Arrow IPC stream of outcomes. Either all of them are written or none.
 
-    Send your own ids to make retries safe: an id counts once.
+    Send your own ids to make retries safe: an id counts once. Where keys are set, retractions need an admin key.
     """
     take = partial(here.intake.take, data, may_retract=lambda: here.access.check_key(request, admin=True))
     return await here.workers.log.run(take)

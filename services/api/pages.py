@@ -10,7 +10,7 @@ from litestar.params import FromPath
 
 from services.api.middleware import policy
 from services.api.problems import ApiError
-from services.web.assets import Asset, assets, digest, page, page_of_routes
+from services.web.assets import Asset, assets, digest, docs_page, page
 
 Request: TypeAlias = Asked[Any, Any, Any]
 
@@ -31,11 +31,8 @@ async def get_page(request: Request) -> Response[bytes]:
 
 @get("/docs", include_in_schema=False)
 async def get_docs(request: Request) -> Response[bytes]:
-    """Return the API's description for people. Programs read /openapi.json."""
-    state = request.app.state
-    if "page_of_routes" not in state:
-        state.page_of_routes = page_of_routes(request.app.openapi_schema.to_schema())
-    return _send(request, state.page_of_routes, "no-cache", {})
+    """Return the API's description for people, from which requests can be sent. Programs read /openapi.json."""
+    return _send(request, docs_page(), "no-cache", {})
 
 
 @get("/static/{version:str}/{name:path}", include_in_schema=False)

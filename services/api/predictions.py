@@ -1,6 +1,8 @@
-"""Routes for forecasts of games that were not played. They read the store alone."""
+"""Routes for forecasts of games that were not played. They read the store, and the records of pairs from a checkpoint."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Annotated, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -13,6 +15,7 @@ from services.api.context import Context, Here, Pool, reads
 from services.api.described import Decoded, Described, problems
 from services.api.pools import published
 from services.api.problems import ApiError, nothing_yet
+from services.boards.agent_index import AgentIndex
 from services.boards.predictions import Match, Matchups, Predictions, UnknownAgents, matchups, predictions
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import PoolHead
@@ -61,13 +64,15 @@ class PredictBody(Decoded[PredictAsked]):
     responses=problems(404, 408, 413, 415, 422, 503),
     response_description="The forecasts.",
 )
-@reads
-def predict(here: Here, pool: Pool, data: Annotated[PredictAsked, Body(examples=[_EXAMPLE])]) -> Predictions:
+async def predict(here: Here, pool: Pool, data: Annotated[PredictAsked, Body(examples=[_EXAMPLE])]) -> Predictions:
     """Forecast games of two or more sides by the online methods of a pool.
 
-    Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed.
+    Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
+    Nothing is written, and no key is needed.
     """
-    return _read(here, pool, lambda head: predictions(here.store, head, data.matches, data.methods))
+    head = await here.workers.readers.run(partial(_head, here, pool))
+    index = await _index(here, head)
+    return await here.workers.readers.run(partial(_read, here, pool, partial(_predicted, here, data, index)))
 
 
 @get("/v1/pools/{pool:str}/matchups", tags=["forecasts"], operation_class=Described, responses=problems(404, 414, 422, 503))
@@ -77,11 +82,32 @@ def get_matchups(here: Here, pool: Pool, agents: Agents, method: OneMethod) -> M
     return _read(here, pool, lambda head: matchups(here.store, head, agents, method))
 
 
-def _read(here: Context, pool: str, read: Callable[[PoolHead], ForecastT]) -> ForecastT:
-    """Return what `read` makes of the pool's head. Raises `ApiError` 404 for a pool without outcomes and for unknown agents."""
+async def _index(here: Context, head: PoolHead) -> AgentIndex | None:
+    """The pool's index, for records of pairs; None if it cannot be read in time: forecasts do not need it."""
+    with suppress(ApiError):
+        index = await here.agents.get(head)
+        return index if isinstance(index, AgentIndex) else None
+    return None
+
+
+def _predicted(here: Context, asked: PredictAsked, index: AgentIndex | None, head: PoolHead) -> Predictions:
+    """The forecasts, with records of pairs if the index is of the generation that serves."""
+    if index is None or index.entry.generation != head.generation:
+        return predictions(here.store, head, asked.matches, asked.methods)
+    return predictions(here.store, head, asked.matches, asked.methods, index, here.pool_agents.details(head.pool).hidden())
+
+
+def _head(here: Context, pool: str) -> PoolHead:
+    """The pool's head. Raises `ApiError` 404 for a pool without outcomes."""
     head = published(here, check_pool_name(pool)).head
     if head is None:
         raise nothing_yet(pool)
+    return head
+
+
+def _read(here: Context, pool: str, read: Callable[[PoolHead], ForecastT]) -> ForecastT:
+    """Return what `read` makes of the pool's head. Raises `ApiError` 404 for a pool without outcomes and for unknown agents."""
+    head = _head(here, pool)
     try:
         return read(head)
     except UnknownAgents as error:

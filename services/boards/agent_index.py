@@ -30,7 +30,7 @@ Weights: TypeAlias = NDArray[np.int64]
 """Weights of outcomes, in units of 1 / `WEIGHT_ONE`."""
 _NAMES: Final = ("agents.bytes", "agents.start", "activity")
 _TALLIES: Final = {
-    Kind.GAMES: ("pairs.key", "pairs.wins", "pairs.losses", "pairs.ties", "places.start", "places.key", "places.weight"),
+    Kind.GAMES: ("pairs.start", "pairs.key", "pairs.wins", "pairs.losses", "pairs.ties", "places.start", "places.key", "places.weight"),
     Kind.SCORES: ("scores.start", "scores.key", "scores.weight"),
 }
 _LOW: Final = np.int64(2**32 - 1)
@@ -52,7 +52,8 @@ class Place(NamedTuple):
 class Results(NamedTuple):
     """Weights of an agent's games as a single-agent side, in units of 1 / `WEIGHT_ONE`.
 
-    wins: games in which it ended alone in first place. draws: games in which it shared the first place. losses: all others.
+    wins: games in which it ended alone in first place. draws: games in which it shared the first place. losses: all others. Against one
+    opponent, wins are games in which it was placed before it, and draws those in which both had the same place.
     """
 
     wins: int
@@ -283,6 +284,14 @@ class AgentIndex:
         )
         order = np.lexsort((others, -(won + drawn + lost)))
         return Opponents(others[order].astype(np.int32), won[order], drawn[order], lost[order])
+
+    def met(self, agent: int, opponent: int) -> Results:
+        """The agent's results against one opponent, over all tasks and time buckets. Only for pools of games."""
+        pairs = self._tallies["pairs"]
+        key = min(agent, opponent) << 32 | max(agent, opponent)
+        rows = _rows(pairs, key, key + 1)
+        lower, draws, higher = (sum(int(pairs[name][part].sum()) for part in rows) for name in ("wins", "ties", "losses"))
+        return Results(lower, draws, higher) if agent < opponent else Results(higher, draws, lower)
 
     def _begin(self, after: Place) -> int:
         """First place in the order of answers after `after`."""

@@ -16,6 +16,10 @@ from services.boards.result import AgentRow, Basis, CertificateRow, SolvedBoard
 ROWS: Final = 10_000
 """Number of best rows that the compact form of a solve keeps."""
 
+_SHOWN: Final = 1e-6
+"""A rating changed if it moved by more than this share of the largest absolute rating of both solves. Boards show six digits, and solves of
+equal data end at slightly different numbers."""
+
 Value = float | str | bool
 
 
@@ -60,7 +64,7 @@ class Cause(StrEnum):
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that both boards rate, with a different rank or rating.
+    """An agent that both boards rate, with a different rank or a rating that differs by more than a millionth of the largest one.
 
     Attributes:
         agent: Name of the agent.
@@ -93,7 +97,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         moved_count: Number of agents in `moved`, including those not listed.
         joined: Agents that only the later solve rates.
         left: Agents that only the earlier solve rates.
-        moved: Agents whose rank or rating changed, largest change first.
+        moved: Agents whose rank changed, or whose rating changed by more than a millionth of the largest absolute rating of both solves;
+            largest change first.
         compared: Number of best rows of each solve that were compared.
         slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
     """
@@ -177,12 +182,17 @@ def _moved(old: Mapping[str, PastRow], new: Mapping[str, PastRow], *, cut: bool)
 
     cut: Whether the earlier solve kept only its best rows. Agents that are not among these rows are then included.
     """
-    moved = []
+    moved, least = [], _SHOWN * max((abs(row.rating or 0.0) for rows in (old, new) for row in rows.values()), default=0.0)
     for agent, row in new.items():
         rank, rating = (old[agent].rank, old[agent].rating) if agent in old else (None, None)
-        if (agent in old or cut) and (rank, rating) != (row.rank, row.rating):
+        if (agent in old or cut) and (rank != row.rank or _differ(rating, row.rating, least)):
             moved.append(Moved(agent=agent, rank=row.rank, rating=row.rating, rank_before=rank, rating_before=rating))
     return sorted(moved, key=_largest_change_first)
+
+
+def _differ(rating: float | None, other: float | None, least: float) -> bool:
+    """Whether two ratings differ by more than `least`, or only one of them is known."""
+    return (rating is None) != (other is None) or abs((rating or 0.0) - (other or 0.0)) > least
 
 
 def _largest_change_first(moved: Moved) -> tuple[float, float, str]:

@@ -153,7 +153,7 @@ class PastBoards:
             _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in reached])
             solve = self._store.solved.past(rows.pool, board, at)
             if solve is not None and solve.past == history[at]:  # otherwise a solve was published between the two reads
-                return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional, rows.part)
+                return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
         raise keeps_changing(rows.pool, rows.method)
 
     def _live(self, rows: PastRows, partition: int, now: float) -> Board:

@@ -1,6 +1,7 @@
 """Forecasts of games by the live methods of a pool, each beside the record of the method's earlier forecasts."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,6 +18,7 @@ from ratings_core.records.forecasts import (
 )
 from ratings_core.records.names import check_name
 from ratings_core.records.outcomes import MAX_SIDES
+from services.boards.agent_index import AgentIndex, Results, outcomes_of
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 
@@ -98,6 +100,27 @@ class MethodForecasts(msgspec.Struct, frozen=True, kw_only=True):
     matches: list[MatchForecast]
 
 
+class Met(msgspec.Struct, frozen=True, kw_only=True):
+    """Record of the first agent of a duel against the second one, up to a checkpoint. Compare it with the forecasts.
+
+    A rating has one number for each agent, so it cannot show a cycle: it can expect a win of an agent that lost nearly all their games. A
+    game of more than two sides counts for each pair of single-agent sides.
+
+    Attributes:
+        games: Games in which both were single-agent sides; a game of weight 1 counts 1. 0 if they did not meet.
+        wins: Games in which the first agent was placed before the second one.
+        draws: Games in which both had the same place.
+        losses: Games in which the second agent was placed before the first one.
+        position: Log offset up to which games were counted: that of a checkpoint.
+    """
+
+    games: float
+    wins: float
+    draws: float
+    losses: float
+    position: int
+
+
 class _OfPool(msgspec.Struct, frozen=True, kw_only=True):
     """What every answer with forecasts says of its pool; its subclasses describe the fields."""
 
@@ -113,10 +136,13 @@ class Predictions(_OfPool, frozen=True, kw_only=True):
         pool: Name of the pool.
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted, at least.
+        met: Record of the two agents of each game, in the order of the request. None for a game of teams or of more than two sides, for a
+            hidden agent, and while the pool has no checkpoint that can be read.
         methods: Forecasts of each method.
         without: Method -> why it forecasts nothing.
     """
 
+    met: list[Met | None]
     methods: list[MethodForecasts]
     without: dict[str, str]
 
@@ -149,7 +175,14 @@ class UnknownAgents(Exception):  # noqa: N818 - the answer is 404, as of a missi
         super().__init__(f"the pool has no agents {_listed(names)}")
 
 
-def predictions(store: RedisStore, head: PoolHead, matches: Sequence[Match], methods: Sequence[str] | None = None) -> Predictions:
+def predictions(
+    store: RedisStore,
+    head: PoolHead,
+    matches: Sequence[Match],
+    methods: Sequence[str] | None = None,
+    index: AgentIndex | None = None,
+    hidden: AbstractSet[str] = frozenset(),
+) -> Predictions:
     """Forecast games by the pool's live methods.
 
     Args:
@@ -157,6 +190,8 @@ def predictions(store: RedisStore, head: PoolHead, matches: Sequence[Match], met
         head: Head of the pool.
         matches: The games.
         methods: Names of the methods; None for all online methods of the pool.
+        index: The pool's index, of the generation of `head`, for records of pairs; None for none.
+        hidden: Agents whose records are not shown.
 
     Raises:
         InputError: A game has fewer than 2 sides or too many, a side without agents, or an agent twice; a name breaks a rule; there are
@@ -180,7 +215,8 @@ def predictions(store: RedisStore, head: PoolHead, matches: Sequence[Match], met
             continue
         made = [_forecast(live, match.sides, strengths) for match in matches]
         forecasts.append(MethodForecasts(method=method, record=_record(head, method), matches=made))
-    return Predictions(pool=head.pool, generation=head.generation, position=head.position, methods=forecasts, without=without)
+    met = [_met(index, match.sides, hidden) for match in matches]
+    return Predictions(pool=head.pool, generation=head.generation, position=head.position, met=met, methods=forecasts, without=without)
 
 
 def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: str) -> Matchups:
@@ -311,6 +347,19 @@ def _forecast(live: _Forecaster, sides: Sequence[Sequence[str]], strengths: Mapp
     shown = zip(sides, scores.tolist(), wins.tolist(), strict=True)
     forecasts = [SideForecast(agents=list(side), expected_score=score, win=win) for side, score, win in shown]
     return MatchForecast(sides=forecasts, tie=tie, evenness=evenness(first))
+
+
+def _met(index: AgentIndex | None, sides: Sequence[Sequence[str]], hidden: AbstractSet[str]) -> Met | None:
+    """The record of the agents of a duel; None as `Predictions` says."""
+    if index is None or not index.counts_games or len(sides) != 2 or any(len(side) > 1 for side in sides):
+        return None
+    names = [side[0] for side in sides]
+    if not hidden.isdisjoint(names):
+        return None
+    first, second = map(index.find, names)
+    results = Results(0, 0, 0) if first is None or second is None else index.met(first, second)
+    wins, draws, losses = (float(outcomes_of(weight)) for weight in results)
+    return Met(games=wins + draws + losses, wins=wins, draws=draws, losses=losses, position=index.entry.position)
 
 
 def _record(head: PoolHead, method: str) -> Record:

@@ -490,17 +490,11 @@ def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
 
 
 def _marked_solved(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
-    """The rows of a solved board. Agents with few outcomes or opponents, or a wide interval of ranks, are marked as provisional.
+    """The rows of a solved board. Agents with few outcomes or opponents are marked as provisional.
 
     total: Number of agents on the board.
     """
-    most = provisional.ranks * (total - 1)
-    marks = [
-        provisional.lacks_evidence(row.outcomes, row.opponents, total)
-        or (row.rank_low is not None and row.rank_high is not None and row.rank_high - row.rank_low > most)
-        for row in rows
-    ]
-    return [_marked(row, provisional=mark) for row, mark in zip(rows, marks, strict=True)]
+    return [_marked(row, provisional=provisional.lacks_evidence(row.outcomes, row.opponents, total)) for row in rows]
 
 
 def _marked(row: AgentRow, *, provisional: bool) -> AgentRow:
@@ -532,12 +526,11 @@ def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisio
     )
 
 
-def past_solve(
-    pool: str, method: str, kept: KeptSolve, start: int, count: int, now: float, provisional: Provisional, part: str = ""
-) -> Board:
+def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, now: float, part: str = "") -> Board:
     """A kept solve as a board, with rows `start` to `start + count` of the best rows that it keeps.
 
-    Agents whose interval of ranks was wide are marked as provisional. part: Slice that was solved; empty for all outcomes.
+    No agent is marked as provisional, because a kept solve has no numbers of outcomes and opponents. part: Slice that was solved; empty for
+    all outcomes.
     """
     past, shown = kept.past, unpacked(kept.rows)[start : start + count]
     rows = [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank, rank_low=row.rank_low, rank_high=row.rank_high) for row in shown]
@@ -549,7 +542,7 @@ def past_solve(
         position=past.position,
         total=past.total,
         age_seconds=age(now, past.solved_at),
-        rows=_marked_solved(rows, past.total, provisional),
+        rows=rows,
         outcomes=past.outcomes,
         certificate=past.certificate,
         status=past.status,

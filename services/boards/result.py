@@ -38,7 +38,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
         provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few
-            outcomes or opponents, or the interval of its rank is wide.
+            outcomes or opponents.
         outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Only on solved boards of
             pools.
         opponents: Number of other agents that it met in the games that the solve counted. Only on solved boards of pools of games.

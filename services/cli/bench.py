@@ -19,7 +19,7 @@ def bench(
 ) -> None:
     """Compare with other packages on the same input: whether values are equal, CPU seconds, and their ratio.
 
-    `make peers` installs the packages. Each one runs in a process of its own, by turns with Equirank. The exit status is 1 if a package
+    `make peers` installs the packages. Each one runs in a separate process, by turns with Equirank. The exit status is 1 if a package
     fails, if values differ without a stated reason, or if a row is worse than in OLD.json.
     """
     checkout = Path(__file__).resolve().parents[2]

@@ -68,8 +68,10 @@ MENDABLE: Final = frozenset(
     }
 )
 """Names of errors that the user can fix, and whose text states how. They are names because importing the classes would take seconds."""
-_ONE_THREAD: Final = ("api", "next", "why", "papers", "bench")
-"""Commands whose arithmetic has one thread: they compute beside a running engine, or give the same digits on any number of cores."""
+_ONE_THREAD: Final = ("api", "next", "why", "scoreboard", "papers", "bench")
+"""Commands whose arithmetic has one thread. They compute beside a running engine, give the same digits on any number of cores, or solve
+thousands of small systems, for which threads that wait for each other take most of the time.
+"""
 _INSTALLS: Final = "precompile"
 """The command whose files all users of the installation must be able to read: kernels and bytecode, which are not private."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"

@@ -84,7 +84,7 @@ def settings_(
 ) -> None:
     """Show or change how a pool is folded. A change folds the pool again from the log, then all its live boards switch at once.
 
-    Only a change of leading_method, the method that pages show first, folds nothing. Each solved board follows with its next solve.
+    Each solved board follows with its next solve. A change of leading_method, the method that pages show first, folds nothing.
 
     The changes are shown first. On a terminal, they wait for a confirmation; elsewhere they are applied at once.
     """

@@ -205,7 +205,7 @@ def _provisional(board: Board, limits: Provisional) -> str:
     """A line that explains the question mark of provisional agents."""
     why = f"fewer than {limits.outcomes} outcomes"
     if board.certificate is not None:
-        why += f" or {limits.opponents} opponents, or ranks that span over {limits.ranks:.0%} of the board"
+        why += f" or {limits.opponents} opponents"
     if any(row.deviation is not None for row in board.rows):
         why += f", or a deviation over {limits.deviation:.0%} of a new agent's"
     return f"? provisional: {why}"

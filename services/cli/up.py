@@ -156,7 +156,10 @@ def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:
 
 
 def _with_ports(settings: Settings) -> Settings:
-    """The settings with ports that can be bound: the given ports, or free ports for 0. Raises `BadParameter` for a port in use."""
+    """The settings with ports that can be bound: the given ports, or free ports for 0.
+
+    A free port is also taken for the metrics if their default port is in use. Raises `BadParameter` for a given port in use.
+    """
     picked = {
         "port": settings.port or free_port(settings.host),
         "metrics_port": settings.metrics_port or free_port(settings.metrics_host),
@@ -165,9 +168,9 @@ def _with_ports(settings: Settings) -> Settings:
     try:
         refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
     except typer.BadParameter:
-        if settings.port:
+        if settings.port and "metrics_port" in settings.model_fields_set:
             raise
-        picked["metrics_port"] = free_port(settings.metrics_host)  # port 0 of the API means free ports for both
+        picked["metrics_port"] = free_port(settings.metrics_host)  # of another installation: the start prints which port it is
     return settings.model_copy(update=picked)
 
 

@@ -35,17 +35,17 @@ TOPIC_PREFIX = "equirank."
 
 
 class Provisional(NamedTuple):
-    """Limits for provisional agents.
+    """Limits for provisional agents: those of whom little is known.
+
+    A wide interval of ranks is no criterion: in the middle of a close field, agents with any number of games have one.
 
     Attributes:
         outcomes: An agent with fewer outcomes is provisional.
-        ranks: An agent whose interval of ranks spans a larger share of the board is provisional on solved boards.
         deviation: An agent whose rating deviation exceeds this share of a new agent's deviation is provisional on live boards.
         opponents: An agent that met fewer others is provisional on solved boards of games with more agents.
     """
 
     outcomes: int
-    ranks: float
     deviation: float
     opponents: int = 2
 
@@ -55,7 +55,7 @@ class Provisional(NamedTuple):
         return few or (opponents is not None and opponents < min(self.opponents, total - 1))
 
 
-PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5, deviation=0.5)
+PROVISIONAL: Final = Provisional(outcomes=10, deviation=0.5)
 """Limits; `provisional_outcomes` replaces the first one."""
 
 

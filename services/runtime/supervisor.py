@@ -136,7 +136,7 @@ class Supervisor:
             try:
                 child.wait(program.stop_seconds)
             except subprocess.TimeoutExpired:
-                log.error("%s did not stop within %g s: killed", program.name, program.stop_seconds)  # noqa: TRY400 - no traceback helps
+                log.warning("%s did not stop within %g s and was killed: the log has everything", program.name, program.stop_seconds)
                 child.kill()
         self.kill()
 

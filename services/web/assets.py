@@ -1,4 +1,4 @@
-"""The web pages: HTML, modules of JavaScript, a style sheet, and two libraries in `static/vendor`. Nothing is loaded from other hosts."""
+"""The web pages: HTML, modules of JavaScript, a style sheet, and three libraries in `static/vendor`. Nothing is loaded from other hosts."""
 
 import gzip
 from collections.abc import Mapping
@@ -7,14 +7,13 @@ from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from html import escape
 from pathlib import Path
-from typing import Any, Final
-
-from services.web.routes import routes_page
+from typing import Final
 
 _STATIC: Final = Path(__file__).parent / "static"
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".js": _SCRIPT, ".mjs": _SCRIPT, ".css": "text/css; charset=utf-8"}
 _PAGE: Final = "index.html"
+_DOCS: Final = "docs.html"
 _PAGES_KEPT: Final = 1024
 
 
@@ -39,7 +38,7 @@ class Asset:
 @cache
 def assets() -> Mapping[str, Asset]:
     """The files that the pages load, by their path below `static`."""
-    files = sorted(path for path in _STATIC.rglob("*") if path.suffix in _TYPES and path.name != _PAGE)
+    files = sorted(path for path in _STATIC.rglob("*") if path.suffix in _TYPES and path.name not in (_PAGE, _DOCS))
     return {path.relative_to(_STATIC).as_posix(): Asset(path.read_bytes(), _TYPES[path.suffix]) for path in files}
 
 
@@ -74,9 +73,14 @@ def page(pool: str = "", agent: str = "") -> Asset:
 
 @cache
 def _document() -> str:
-    return (_STATIC / _PAGE).read_text().replace('"/static/', f'"/static/{digest()}/')
+    return _with_digest(_PAGE)
 
 
-def page_of_routes(api: Mapping[str, Any]) -> Asset:
-    """The page that describes the API. api: its OpenAPI object."""
-    return Asset(routes_page(api, f"/static/{digest()}/app.css").encode(), _TYPES[".html"])
+def _with_digest(name: str) -> str:
+    return (_STATIC / name).read_text().replace('"/static/', f'"/static/{digest()}/')
+
+
+@cache
+def docs_page() -> Asset:
+    """The document of the page that describes the API, and from which requests can be sent."""
+    return Asset(_with_digest(_DOCS).encode(), _TYPES[".html"])

@@ -28,7 +28,7 @@ PATHS = {
     "/pools/cup?embed=1": "Elo",
     "/copies": "One number for each agent",
     "/operations": "Numbers for alerts",
-    "/docs": "API",
+    "/docs": "/v1/outcomes",
     "/pools/nowhere": "No pool",
 }
 """Address of each page and view -> a text that it has when it is complete."""

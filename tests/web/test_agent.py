@@ -3,9 +3,11 @@
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.api import NOW, Running
+from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.folds import fold_events
 from tests.support.outcomes import game_event
@@ -27,7 +29,9 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
     with browser.page(played.url, "/pools/cup/agents/rock") as page:
         text = page.wait("24 games: 12 won, 0 drawn, 12 lost", "Best against", "Worst against", "Newest games", EVIL)
         assert "No. 3 of 5 by Elo" in text
-        page.until("document.querySelector('svg.chart .curve')")
+        page.until("document.querySelectorAll('svg.chart .point').length === 2")
+        ratings = [point["rating"] for point in played.client.get("/v1/pools/cup/agents/rock/history").json()["points"]]
+        page.wait(f"Highest {max(ratings):.1f} (", f"lowest {min(ratings):.1f} (")
         assert page.evaluate("[...document.querySelectorAll('[data-method]')].map((one) => one.dataset.method)") == ["elo", "sco"]
         assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
@@ -74,7 +78,49 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
 def test_a_rating_is_explained_on_request(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup/agents/rock") as page:
         page.click("button", "Explain")
-        page.wait("By opponent: change", "the rating is the rating before the first outcome of the history")
+        page.wait("By opponent: change", "the rating is the rating before the first outcome of the history", "More points than expected")
+        rating = played.client.get("/v1/pools/cup/boards/elo/why/rock").json()["rating"]
+        change = f"{rating - 1500:+.1f}".replace("-", "\N{MINUS SIGN}")
+        page.wait(f"1500.0 at the start, {change} by all games: {rating:.1f}.")
+        sums = page.evaluate(
+            "[...document.querySelectorAll('th[scope=rowgroup] + td')].map((one) => one.textContent.replace('\u2212', '-'))"
+        )
+        assert sum(map(float, sums)) == pytest.approx(rating - 1500, abs=0.2), "the groups sum to the change"
+
+
+def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle(api: Running, browser: Browser, tmp_path: Path) -> None:
+    """Paper leads by wins over rock and its copy, and loses to scissors."""
+    lost = [("scissors", "paper"), ("rock", "scissors"), ("rock-2", "scissors")]
+    pairs = [*[("paper", rock) for rock in ("rock", "rock-2")] * 20, *lost * 10]
+    games = [game_event(f"g{i}", *pair, pool="cup", time=NOW - 100 + i) for i, pair in enumerate(pairs)]
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    assert fold_events(state, games) == []
+    served.checkpoint(state, len(games))
+    served.publish(state, len(games))
+    with browser.page(api.url, "/pools/cup/agents/paper?against=scissors") as page:
+        text = page.wait("They met 10 times: paper won 0 %", "far from their results: ratings cannot show cycles", "Worst against")
+        assert text.index("They met 10 times") < text.index("Expected score against scissors")
+        assert page.evaluate("document.querySelectorAll('tr.unseen').length") > 0
+        assert " *" in text[text.index("Worst against") :], "the card of opponents has the same mark"
+        page.go("/pools/cup/agents/rock?against=rock-2")
+        page.wait("They have not met.")
+        assert page.evaluate("document.querySelectorAll('tr.unseen').length") == 0
+        assert page.complaints() == []
+
+
+def test_a_card_has_the_interval_of_the_rank_and_an_agent_without_a_part_is_outside_the_lottery(filled: Running, browser: Browser) -> None:
+    names = [EVIL, "paper", "rock"]
+    solved = solved_of("rps", method="bradley_terry", position=11, ratings=[(name, 1500.0 - i) for i, name in enumerate(names)])
+    rows = [msgspec.structs.replace(row, rank_low=1, rank_high=3) for row in solved.result.agents]
+    assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
+    assert filled.store.solved.publish(solved_of("rps", position=11, ratings=[(EVIL, 0.5), ("paper", 0.5), ("rock", 0.0)]))
+    with browser.page(filled.url, "/pools/rps/agents/rock") as page:
+        page.wait("No. 3 of 3 (1 to 3) by Bradley-Terry")
+        assert "outside the lottery" in page.evaluate("document.querySelector('[data-method=maximal_lottery]').textContent")
+        page.go("/pools/rps/agents/paper")
+        page.wait("No. 2 of 3 (1 to 3)")
+        assert "1 of 3" in page.evaluate("document.querySelector('[data-method=maximal_lottery]').textContent")
+        assert page.complaints() == []
 
 
 def test_a_game_against_anybody_is_forecast_and_has_a_link(played: Running, browser: Browser) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.log.dead_letters import DeadLetter
 from tests.support.api import NOW, Running, running
-from tests.support.boards import head_of
+from tests.support.boards import head_of, solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.pages import beat
 from tests.support.redis import flush
@@ -28,8 +28,18 @@ def test_lag_solves_and_refusals_are_shown(filled: Running, browser: Browser) ->
             "shard-0/9",
             "wrong kind",
             "must be <i>scores</i>",
+            "Needs attention: the newest solve of Maximal lottery in pool rps failed",
         )
         assert page.complaints() == []
+
+
+def test_one_line_says_whether_all_is_well(filled: Running, browser: Browser) -> None:
+    assert filled.store.solved.publish(solved_of("rps", position=12))
+    with browser.page(filled.url, "/operations") as page:
+        page.wait("All well: outcomes of all partitions are folded in time, and no pool is stopped")
+        beat(filled, idle=1000.0)
+        page.until("document.querySelector('p.state.bad')")
+        assert "All well" not in page.text
 
 
 def test_partitions_and_refusals_need_a_key_where_keys_are_set(tmp_path: Path, page_redis: str, browser: Browser) -> None:

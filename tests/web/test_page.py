@@ -87,7 +87,7 @@ def test_one_board_leads_and_the_others_are_one_click_away_and_names_are_text(fi
         assert page.evaluate("document.title") == "rps · Equirank"
         page.click(".methods a", "Maximal lottery")
         text = page.wait(
-            "it took too long", "exploitability 1.0e-12", "Counts 10 outcomes; 2 newer ones are not in it yet.", "✓ proven", EVIL
+            "it took too long", "exploitability 1.0e-12", "Counts 10 outcomes; 2 newer ones are not in it yet.", "✓ solution proven", EVIL
         )
         assert "Which mix of agents is such that no other mix is preferred to it?" in text
         assert page.evaluate("location.search") == "?method=maximal_lottery"
@@ -157,6 +157,25 @@ def test_provisional_agents_are_apart_and_a_live_board_says_of_what_its_interval
         assert page.evaluate("document.querySelector('td.rank[title]').title") == "provisional: few outcomes yet, or a wide deviation"
         page.go("/pools/club?method=weng_lin")
         page.wait("95 % intervals of the mean, which the rating is 3 deviations below: belief", "21.58 to 29.42")
+
+
+def test_ranks_are_in_order_where_the_middle_of_a_board_has_wide_intervals(filled: Running, browser: Browser) -> None:
+    """A close field of 59: the first and the last agents have narrow intervals of ranks, all others wide ones."""
+    ratings = [(f"player-{rank:02}", 1600.0 - 3.0 * rank) for rank in range(1, 60)]
+    solved = solved_of("rps", method="bradley_terry", position=11, ratings=ratings)
+    rows = [
+        msgspec.structs.replace(
+            row, rank_low=max(1, row.rank - 25), rank_high=min(59, row.rank + 25), outcomes=80 if row.rank != 7 else 4, opponents=40
+        )
+        for row in solved.result.agents
+    ]
+    assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
+    shown = "[...document.querySelectorAll('table.board tbody td.rank')].map((one) => parseInt(one.firstChild.textContent))"
+    with browser.page(filled.url, "/pools/rps?method=bradley_terry") as page:
+        text = page.wait("player-59", "Provisional: too few outcomes or opponents")
+        assert page.evaluate(shown) == [*range(1, 7), *range(8, 60), 7], "only an agent of 4 games is apart"
+        assert text.index("player-59") < text.index("Provisional:") < text.index("player-07")
+        assert page.complaints() == []
 
 
 def test_an_empty_pool_says_what_to_do(api: Running, browser: Browser) -> None:

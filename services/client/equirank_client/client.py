@@ -133,7 +133,8 @@ class Client(Connection):
     def predict(self, pool: str, body: PredictAsked) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
-        Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed."""
+        Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
+        Nothing is written, and no key is needed."""
         return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
 
     def get_insight(self, pool: str) -> Insight:
@@ -149,9 +150,9 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor}, accept='application/json', repeatable=True), Next)
 
     def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
-        r"""Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
+        r"""Write one outcome, an array, or an Arrow IPC stream of outcomes. Either all of them are written or none.
 
-        Send your own ids to make retries safe: an id counts once."""
+        Send your own ids to make retries safe: an id counts once. Where keys are set, retractions need an admin key."""
         return self._value(Call("POST", path("/v1/outcomes"), body=with_ids(body), accept='application/json', repeatable=True), Accepted)
 
     def list_pools(self, *, start: int | None = None, count: int | None = None) -> PoolList:
@@ -369,7 +370,8 @@ class AsyncClient(AsyncConnection):
     async def predict(self, pool: str, body: PredictAsked) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
-        Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed."""
+        Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
+        Nothing is written, and no key is needed."""
         return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
 
     async def get_insight(self, pool: str) -> Insight:
@@ -385,9 +387,9 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor}, accept='application/json', repeatable=True), Next)
 
     async def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
-        r"""Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
+        r"""Write one outcome, an array, or an Arrow IPC stream of outcomes. Either all of them are written or none.
 
-        Send your own ids to make retries safe: an id counts once."""
+        Send your own ids to make retries safe: an id counts once. Where keys are set, retractions need an admin key."""
         return await self._value(Call("POST", path("/v1/outcomes"), body=with_ids(body), accept='application/json', repeatable=True), Accepted)
 
     async def list_pools(self, *, start: int | None = None, count: int | None = None) -> PoolList:

@@ -1,5 +1,6 @@
 """Errors of the client."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -30,12 +31,21 @@ class ApiError(EquirankError):
     def __init__(self, problem: Problem) -> None:
         self.status, self.title, self.detail = problem.status, problem.title, problem.detail
         self.request_id, self.refusals = problem.request_id, list[Item](problem.refusals)
-        super().__init__(f"{self.status} {self.title}: {self.detail}")
+        super().__init__(f"{self.status} {self.title}: {self.detail}{_first_refusal(self.refusals)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the problem."""
         problem = Problem(status=self.status, title=self.title, detail=self.detail, request_id=self.request_id, refusals=self.refusals)
         return type(self), (problem,)
+
+
+def _first_refusal(refusals: Sequence[Item]) -> str:
+    """Text of the first refused outcome with the rule that it breaks, and the number of the others; empty without refusals."""
+    if not refusals:
+        return ""
+    first, others = refusals[0], f" (and {len(refusals) - 1} more in `refusals`)" if len(refusals) > 1 else ""
+    where = "the request" if first.item < 0 else f"outcome {first.item}"
+    return f"; {where}, {first.path}: {first.rule}{others}" if first.path else f"; {where}: {first.rule}{others}"
 
 
 def problem_of(response: httpx.Response) -> ApiError:

@@ -258,7 +258,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
-        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few outcomes or opponents, or the interval of its rank is wide.
+        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few outcomes or opponents.
         outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Only on solved boards of pools.
         opponents: Number of other agents that it met in the games that the solve counted. Only on solved boards of pools of games.
         display_name: Name to show in place of the agent's name. This and the following fields are absent where they are not known.
@@ -580,7 +580,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         moved_count: Number of agents in `moved`, including those not listed.
         joined: Agents that only the later solve rates.
         left: Agents that only the earlier solve rates.
-        moved: Agents whose rank or rating changed, largest change first.
+        moved: Agents whose rank changed, or whose rating changed by more than a millionth of the largest absolute rating of both solves; largest change first.
         slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
         compared: Number of best rows of each solve that were compared.
     """
@@ -1125,6 +1125,27 @@ class Matchups(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ties: list[list[float | None]]
 
 
+class Met(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Record of the first agent of a duel against the second one, up to a checkpoint. Compare it with the forecasts.
+
+A rating has one number for each agent, so it cannot show a cycle: it can expect a win of an agent that lost nearly all their games. A
+game of more than two sides counts for each pair of single-agent sides.
+
+    Attributes:
+        games: Games in which both were single-agent sides; a game of weight 1 counts 1. 0 if they did not meet.
+        wins: Games in which the first agent was placed before the second one.
+        draws: Games in which both had the same place.
+        losses: Games in which the second agent was placed before the first one.
+        position: Log offset up to which games were counted: that of a checkpoint.
+    """
+
+    games: float
+    wins: float
+    draws: float
+    losses: float
+    position: int
+
+
 class MethodChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""A solved method in relation to a pool.
 
@@ -1221,7 +1242,7 @@ class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""An agent that both boards rate, with a different rank or rating.
+    r"""An agent that both boards rate, with a different rank or a rating that differs by more than a millionth of the largest one.
 
     Attributes:
         agent: Name of the agent.
@@ -1480,7 +1501,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         stopped: Why the pool stopped; None if it is folded.
         pending: Number of retractions that wait for the next generation.
         left_out: Number of outcomes left out because of retractions, bans or aliases.
-        unmatched: Number of retracted ids that no outcome of the pool has.
+        unmatched: Number of retracted ids that no outcome of the pool has. Each duplicate of a retracted outcome lowers it by one.
         building: The next generation, while it is under construction.
         beliefs: Online method -> model of its beliefs, for methods with beliefs.
         forecasts: Online method -> how its ratings become forecasts.
@@ -1591,6 +1612,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         pool: Name of the pool.
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted, at least.
+        met: Record of the two agents of each game, in the order of the request. None for a game of teams or of more than two sides, for a hidden agent, and while the pool has no checkpoint that can be read.
         methods: Forecasts of each method.
         without: Method -> why it forecasts nothing.
     """
@@ -1598,6 +1620,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     pool: str
     generation: int
     position: int
+    met: list[Met | None]
     methods: list[MethodForecasts]
     without: dict[str, str]
 

@@ -103,7 +103,7 @@ const SORTS = {
   last: (/** @type {any} */ row) => -(row.last_played ?? 0),
 };
 
-const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="7">Provisional: too few outcomes or opponents for a settled rank, or a wide interval of it</th></tr>`;
+const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="7">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
 
 /**
  * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
@@ -258,8 +258,7 @@ function contributions(parts) {
 
 /** The reason for the question mark at a rank. @param {any} row */
 function unsettled(row) {
-  if (row.outcomes !== undefined) return `${count(row.outcomes, "outcome")}${row.opponents === undefined ? "" : `, ${count(row.opponents, "opponent")}`}, or a wide interval of its rank`;
-  if (row.rank_low !== undefined) return "the interval of its rank is wide";
+  if (row.outcomes !== undefined) return `${count(row.outcomes, "outcome")}${row.opponents === undefined ? "" : `, ${count(row.opponents, "opponent")}`}`;
   return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
 }
 

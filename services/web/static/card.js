@@ -1,7 +1,7 @@
 // The card of an agent that is shared as a picture. It is an SVG, which the browser saves as a PNG of 1,200 x 630 pixels.
 import { scale, wrapped } from "./chart.js";
 import { count, shower, whole } from "./format.js";
-import { title } from "./methods.js";
+import { placed, title } from "./methods.js";
 import { savePng } from "./parts.js";
 import { html } from "./ui.js";
 
@@ -20,7 +20,7 @@ export function ShareCard({ profile, method, history }) {
   const interval = best.low === undefined ? "" : `${shown(best.low)} to ${shown(best.high)}`;
   const { games } = profile;
   const record = games ? `${count(games.games, "game")} · ${whole(games.wins)} won · ${whole(games.draws)} drawn · ${whole(games.losses)} lost` : count(profile.outcomes, "outcome");
-  const place = `No. ${whole(best.rank)} of ${whole(best.total)} by ${title(method)}${best.provisional ? ", provisional" : ""}`;
+  const place = placed(method, best);
   const under = [profile.details?.country, profile.details?.organisation, profile.pool].filter(Boolean).join(" · ");
   const points = (history?.points ?? []).map((/** @type {any} */ point) => point.rating).filter((/** @type {any} */ rating) => rating !== null);
   const save = (/** @type {any} */ event) => savePng(event.target.closest("details"), `${profile.pool}-${profile.agent}-card`);

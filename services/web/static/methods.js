@@ -1,9 +1,11 @@
 // What a reader has to know of each method: its title, what it answers, and which one leads a pool's page.
+import { whole } from "./format.js";
 
 /** @type {Record<string, string>} */
 export const TITLES = {
   elo: "Elo", sco: "Soft Condorcet (SCO)", fenchel_young: "Fenchel-Young", melo: "Multidimensional Elo", weng_lin: "Weng-Lin",
-  glicko2: "Glicko-2", outcomes: "Activity", bradley_terry: "Bradley-Terry", sco_fit: "Soft Condorcet (SCO), fitted",
+  glicko2: "Glicko-2", outcomes: "Activity", bradley_terry: "Bradley-Terry", contextual_bradley_terry: "Contextual Bradley-Terry",
+  sco_fit: "Soft Condorcet (SCO), fitted",
   fenchel_young_fit: "Fenchel-Young, fitted", deviation: "Deviation ratings", cce: "Coarse correlated equilibrium (CCE)",
   lle: "Limiting logit equilibrium (LLE)", alpharank: "alpha-Rank", alpharank_tasks: "alpha-Rank on tasks", stv: "Single transferable vote",
 };
@@ -49,6 +51,18 @@ const FIRST = ["bradley_terry", "nash_average", "elo", "glicko2", "weng_lin", "s
 /** @param {string} method */
 export function title(method) {
   return TITLES[method] ?? method.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
+}
+
+/** Whether a lottery gives an agent no part. All these agents share the last rank. @param {string} method @param {any} one Its rating. */
+export function isOutside(method, one) {
+  return method === "maximal_lottery" && one.rating !== null && one.rating <= 1e-9;
+}
+
+/** Rank of an agent, with the interval of it. @param {string} method @param {any} one Its rating by the method. @returns {string} */
+export function placed(method, one) {
+  if (isOutside(method, one)) return "Outside the maximal lottery";
+  const interval = one.rank_low === undefined || one.rank_low === null || one.rank_low === one.rank_high ? "" : ` (${whole(one.rank_low)} to ${whole(one.rank_high)})`;
+  return `No. ${whole(one.rank)} of ${whole(one.total)}${interval} by ${title(method)}${one.provisional ? ", provisional" : ""}`;
 }
 
 /** @param {string} method @returns {string} One sentence: what the method answers; empty if unknown. */

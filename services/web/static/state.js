@@ -15,12 +15,12 @@ export function State({ poll, trouble, stopped, error }) {
 function told({ poll, trouble, stopped, error }) {
   const value = poll?.value;
   if (error?.status === 404) return ["bad", error.message];
-  if (error) return ["bad", `not updating: ${error.message}${value ? `. This was read ${ago((performance.now() - poll.heard) / 1000)}` : ""}`];
-  if (!value) return ["", "connecting"];
-  if (value.stale_seconds !== undefined) {
+  if (value?.stale_seconds !== undefined && !poll.error) {
     const age = value.stale_seconds + poll.since();
     return ["bad", `The store does not answer, or lost its data. This data was read ${age < 2 ? "a moment ago" : ago(age)}.`];
   }
+  if (error) return ["bad", `not updating: ${error.message}${value ? `. This was read ${ago((performance.now() - poll.heard) / 1000)}` : ""}`];
+  if (!value) return ["", "connecting"];
   if (trouble) return ["bad", trouble];
   if (stopped) return ["bad", "This pool stopped"];
   return ["ok", "live"];

@@ -182,8 +182,7 @@ def test_a_solved_board_is_that_of_a_kept_solve(world: World, when: When, positi
     assert (board.source, board.position, board.rows[0].rating) == ("past", position, float(position))
 
 
-def test_whose_interval_of_ranks_was_wide_then_is_provisional(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of eleven agents an interval of more than five places is wide; without one nobody is."""
+def test_a_past_solve_has_its_intervals_of_ranks_and_no_marks(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     board = solved_of(POOL, position=12, ratings=[(f"a{i:02}", 11.0 - i) for i in range(11)])
     ends = {"a00": (1, 2), "a01": (1, 11), "a02": (3, 8), "a03": (2, 8)}
     rows = [
@@ -194,7 +193,7 @@ def test_whose_interval_of_ranks_was_wide_then_is_provisional(world: World, monk
     monkeypatch.setattr(world, "store", Store([wide]))
     found = world.board("maximal_lottery", When(12))
     assert found is not None
-    assert [row.agent for row in found.rows if row.provisional] == ["a01", "a03"]
+    assert not any(row.provisional for row in found.rows)
     assert {row.agent: (row.rank_low, row.rank_high) for row in found.rows if row.rank_low is not None} == ends
 
 

@@ -1,5 +1,8 @@
 """POST /predict and GET /matchups: forecasts of the live methods, each beside its record."""
 
+from pathlib import Path
+
+import msgspec
 import numpy as np
 import pytest
 
@@ -8,8 +11,14 @@ from ratings_core.records.beliefs import Belief
 from ratings_core.records.forecasts import ForecastClass, Strength, Ties, expected_scores
 from services.boards import predictions
 from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts
-from tests.support.api import Running
+from services.wire.events import Side
+from tests.support.api import NOW, Running
 from tests.support.boards import head_of
+from tests.support.folds import fold_events
+from tests.support.outcomes import game_event
+from tests.support.pools import state_of
+from tests.support.served_pools import ServedPool
+from tests.support.waiting import until
 
 NAMES = ("ann", "bob", "cy/d")
 RATINGS = (1600.0, 1500.0, 1400.0)
@@ -79,6 +88,39 @@ def test_a_duel(pool: Running) -> None:
     believed = expected_scores(0.5 * model.log_odds([Strength(30.0, 3.0), Strength(25.0, 8.0)]))[0, 1]
     assert weng_lin["matches"][0]["sides"][0]["expected_score"] == pytest.approx(believed)
     assert weng_lin["record"]["pairs"] == 0
+
+
+def test_a_duel_stands_beside_the_record_of_its_agents_which_a_cycle_makes_differ_from_forecasts(api: Running, tmp_path: Path) -> None:
+    """Rock beats scissors, scissors beat paper, and paper beats rock, whose copies make paper the best agent by ratings."""
+    pairs = [
+        *[("paper", rock) for rock in ("rock", "rock-2")] * 20,
+        *[("scissors", "paper"), ("rock", "scissors"), ("rock-2", "scissors")] * 10,
+    ]
+    games = [game_event(f"g{i}", *pair, pool="rps", time=NOW - 100 + i) for i, pair in enumerate(pairs)]
+    games.append(msgspec.structs.replace(games[0], id="tied", sides=[Side(["paper"], 1), Side(["scissors"], 1)]))
+    served, state = ServedPool(api.store, tmp_path), state_of("rps")
+    assert fold_events(state, games) == []
+    served.checkpoint(state, len(games))
+    served.publish(state, len(games))
+
+    def answer(*matches: list[list[str]]) -> dict:
+        found = api.client.post("/v1/pools/rps/predict", json={"matches": [{"sides": sides} for sides in matches], "methods": ["elo"]})
+        assert found.status_code == 200, found.text
+        return found.json()
+
+    duel = answer([["paper"], ["scissors"]], [["scissors"], ["paper"]], [["rock"], ["rock-2"]], [["rock", "paper"], ["scissors"]])
+    there, back, strangers, teams = duel["met"]
+    assert there == {"games": 11.0, "wins": 0.0, "draws": 1.0, "losses": 10.0, "position": len(games)}
+    assert (back["wins"], back["draws"], back["losses"]) == (10.0, 1.0, 0.0)
+    assert (strangers["games"], teams) == (0.0, None)
+    assert duel["methods"][0]["matches"][0]["sides"][0]["expected_score"] > 0.5, "a rating cannot show the cycle"
+    api.client.put("/v1/pools/rps", json={"kind": "games"})
+    assert api.client.patch("/v1/pools/rps/agents", json=[{"agent": "scissors", "hidden": True}]).status_code == 200
+    until(lambda: answer([["paper"], ["scissors"]])["met"] == [None], "records of hidden agents are not shown")
+
+
+def test_a_pool_without_a_checkpoint_forecasts_without_records(pool: Running) -> None:
+    assert asked(pool, [["ann"], ["bob"]])["met"] == [None]
 
 
 def test_teams_and_many_sides(pool: Running) -> None:

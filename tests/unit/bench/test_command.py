@@ -29,7 +29,7 @@ def given(monkeypatch):
     def set_rows(*rows):
         def found(task, **how):
             asked.append((task.name, how))
-            return iter([Found(row, {"evalica": "1"}) for row in rows])
+            return iter([Found(row, {"ours": {"numpy": "2"}, "peers": {"numpy": "1"}}) for row in rows])
 
         monkeypatch.setattr(command, "measured", found)
         monkeypatch.setattr(command, "require", lambda: "the-peers-python")
@@ -50,7 +50,7 @@ def test_files_are_written_and_tasks_run_as_asked(given, tmp_path, capsys):
     assert asked == [(name, {"quick": True, "runs": 7, "peers_python": "the-peers-python"}) for name in ("elo", "csv")]
     written = json.loads((tmp_path / "bench.json").read_text())
     assert written["quick"] is True
-    assert written["versions"] == {"evalica": "1"}
+    assert written["versions"] == {"ours": {"numpy": "2"}, "peers": {"numpy": "1"}}
     assert {"processor", "cores", "numpy", "BLAS", "seed"} <= set(written["machine"])
     assert "| elo | evalica elo |" in (tmp_path / "bench.md").read_text()
     assert (tmp_path / "bench.svg").read_text().startswith("<?xml")
@@ -85,7 +85,7 @@ def test_an_earlier_run_of_other_sizes_is_refused_before_anything_runs(given, tm
     asked = given(ROW)
     assert status(output=tmp_path, quick=True) == 0
     asked.clear()
-    with pytest.raises(InputError, match="must have the sizes of this run"):
+    with pytest.raises(InputError, match="must be a run without --quick"):
         bench(only=["elo"], output=tmp_path, compare=tmp_path / "bench.json")
     assert not asked
 

@@ -18,7 +18,7 @@ FAILED = Row("elo", "absent", 1_000, error="ModuleNotFoundError: No module named
 
 
 def results(*rows, scaling=(), quick=False):
-    return Results(quick, {"cores": 2}, {"numpy": "2"}, rows, scaling)
+    return Results(quick, {"cores": 2}, {"ours": {"numpy": "2"}}, rows, scaling)
 
 
 def test_a_ratio_is_the_peers_seconds_over_ours():
@@ -96,11 +96,6 @@ def test_the_margin_is_a_factor_of_the_ratio():
 def test_a_row_that_only_the_earlier_run_has_is_gone_if_its_task_ran():
     words = {tasks: [mark.word for mark in marks(results(ROW), results(), list(tasks))] for tasks in (("elo",), ("csv",))}
     assert words == {("elo",): ["gone"], ("csv",): []}
-
-
-def test_quick_and_full_runs_are_not_compared():
-    with pytest.raises(InputError, match="must have the sizes of this run"):
-        marks(results(ROW, quick=True), results(ROW), ["elo"])
 
 
 def test_results_survive_their_file_and_other_readers_find_ratios_and_exponents(tmp_path):

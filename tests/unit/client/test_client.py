@@ -137,6 +137,12 @@ def test_a_problem_is_an_error_with_its_parts(client: Client) -> None:
     with pytest.raises(ApiError) as found:
         client.send_outcomes([{"v": 1, "pool": "blitz", "sides": []}])
     assert (found.value.status, found.value.refusals[0].item) == (422, 0)
+    first = found.value.refusals[0]
+    assert f"; outcome 0, {first.path}: {first.rule}" in str(found.value)
+    assert "more" not in str(found.value)
+    good = {"v": 1, "id": "g", "pool": "blitz", "time": 0.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
+    with pytest.raises(ApiError, match=r"; outcome 1, .*: .* \(and 2 more in `refusals`\)$"):
+        client.send_outcomes([good, *[{**good, "sides": good["sides"][:1]} for _ in range(3)]])
 
 
 def test_a_key_is_sent(keyed: Running) -> None:

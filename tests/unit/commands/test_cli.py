@@ -252,7 +252,9 @@ def test_the_status_is_2_where_the_message_finds_no_room(tmp_path: Path) -> None
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize(("command", "threads"), [("api", "1"), ("next", "1"), ("why", "1"), ("papers", "1"), ("solve", "4")])
+@pytest.mark.parametrize(
+    ("command", "threads"), [("api", "1"), ("next", "1"), ("why", "1"), ("papers", "1"), ("bench", "1"), ("solve", "4")]
+)
 def test_commands_beside_an_engine_compute_on_one_thread(command: str, threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ONE_THREAD:
         monkeypatch.setenv(name, "4")

@@ -1,5 +1,6 @@
 """What `equirank up` asks of its own programs."""
 
+import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ import pytest
 import typer
 
 from services.cli.ports import free_port
-from services.cli.up import _answer
+from services.cli.up import _answer, _with_ports
+from services.runtime.settings import Settings
 
 
 class Ready(BaseHTTPRequestHandler):
@@ -37,6 +39,21 @@ def test_programs_of_this_machine_are_asked_past_the_proxy_of_the_environment(ad
     monkeypatch.setenv("no_proxy", "")
     urllib.request.install_opener(urllib.request.build_opener())  # as a new process has it
     assert _answer(address) == "ready"
+
+
+def test_metrics_take_a_free_port_if_their_default_one_is_in_use_and_a_given_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        busy = other.getsockname()[1]
+        monkeypatch.setattr(Settings.model_fields["metrics_port"], "default", busy)
+        Settings.model_rebuild(force=True)
+        picked = _with_ports(Settings(port=free_port("127.0.0.1")))
+        assert picked.metrics_port not in (0, busy)
+        with pytest.raises(typer.BadParameter, match="choose another port with EQUIRANK_METRICS_PORT, or 0 for a free one"):
+            _with_ports(Settings(port=free_port("127.0.0.1"), metrics_port=busy))
+    monkeypatch.undo()
+    Settings.model_rebuild(force=True)
 
 
 def test_an_address_that_this_machine_does_not_have_is_told_also_where_any_port_will_do() -> None:

@@ -29,6 +29,15 @@ def test_each_cause_is_told_and_no_other() -> None:
     assert because(result=solved_of(ratings=[("rock", 1.0)]).result) == [Cause.ROSTER]
 
 
+def test_an_agent_has_moved_if_its_rank_or_its_shown_rating_differs() -> None:
+    before = solved_of(ratings=[("a", 1600.0), ("b", 1500.0), ("c", 1400.0), ("d", 0.0)])
+    after = solved_of(ratings=[("a", 1600.0 + 1e-9), ("b", 1500.1), ("c", 1400.0), ("d", 1e-9)])
+    found = difference("blitz", "elo", kept(before), kept(after), 10)
+    assert ([row.agent for row in found.moved], found.moved_count) == (["b"], 1), "solves end at slightly different numbers"
+    swapped = difference("blitz", "elo", kept(before), kept(solved_of(ratings=[("b", 1700.0), ("a", 1600.0), ("d", 0.0), ("c", None)])), 10)
+    assert {row.agent for row in swapped.moved} == {"a", "b", "c", "d"}, "ranks, and a rating that is gone"
+
+
 def test_rows_beyond_those_kept_are_neither_joined_nor_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "ROWS", 2)
     before = solved_of(ratings=[("a", 3.0), ("b", 2.0), ("c", 1.0)])

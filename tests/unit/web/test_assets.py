@@ -5,8 +5,7 @@ import re
 from hashlib import sha256
 from pathlib import Path
 
-from services.web.assets import assets, digest, page
-from services.web.routes import routes_page
+from services.web.assets import assets, digest, docs_page, page
 
 STATIC = Path(__file__).parents[3] / "services" / "web" / "static"
 OWN = [path for path in STATIC.rglob("*") if path.suffix in (".js", ".css", ".html") and "vendor" not in path.parts]
@@ -20,9 +19,16 @@ def test_the_page_names_its_files_by_the_digest_of_all() -> None:
         assert gzip.decompress(assets()[name].gzipped) == assets()[name].content
 
 
+def test_the_page_of_the_api_names_files_that_are_served() -> None:
+    found = re.findall(r'"/static/([0-9a-f]{16})/([a-z/.-]+)"', docs_page().content.decode())
+    assert {version for version, _ in found} == {digest()}
+    assert {name for _, name in found} == {"app.css", "docs.js", "vendor/swagger-ui-bundle.js", "vendor/swagger-ui.css"}
+    assert {name for _, name in found} <= assets().keys()
+
+
 def test_only_files_for_browsers_are_served() -> None:
     assert {Path(name).suffix for name in assets()} == {".js", ".mjs", ".css"}
-    assert "index.html" not in assets()
+    assert not {"index.html", "docs.html"} & assets().keys()
 
 
 def test_each_import_names_a_file_that_is_served() -> None:
@@ -34,7 +40,7 @@ def test_each_import_names_a_file_that_is_served() -> None:
 
 def test_libraries_are_the_files_that_their_authors_published() -> None:
     listed = [line.split() for line in (STATIC / "vendor" / "versions.txt").read_text().splitlines()]
-    assert {line[1] for line in listed} == {path.name for path in (STATIC / "vendor").glob("*.mjs")}
+    assert {line[1] for line in listed} == {path.name for path in (STATIC / "vendor").iterdir() if path.suffix in (".mjs", ".js", ".css")}
     for hashed, name, package, *_ in listed:
         assert sha256((STATIC / "vendor" / name).read_bytes()).hexdigest() == hashed
         assert (STATIC / "vendor" / f"{package}.LICENSE").is_file()
@@ -53,29 +59,8 @@ def test_the_scripts_make_no_html_of_text_and_evaluate_nothing() -> None:
 
 
 def test_the_page_has_no_inline_script_and_no_handler() -> None:
-    text = (STATIC / "index.html").read_text()
-    assert not re.search(r"<script(?![^>]*src=)", text)
-    assert not re.search(r"\son[a-z]+=", text)
-    assert "style=" not in text
-
-
-def test_the_page_of_routes_tells_parameters_bodies_and_answers_and_takes_no_text_for_html() -> None:
-    answer = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Board"}}}}
-    count = {"name": "count", "in": "query", "schema": {"type": "integer", "default": 20}, "description": "Rows & more."}
-    wanted = {"oneOf": [{"description": "One <b>outcome</b>."}, {"$ref": "#/components/schemas/Board"}]}
-    route = {
-        "description": "First.\n\nSecond.",
-        "parameters": [{"name": "pool", "in": "path", "schema": {"type": "string"}}, count],
-        "requestBody": {"content": {"application/json": {"schema": wanted}}},
-        "responses": {"404": {}, "200": answer},
-    }
-    board = {"description": "A board.", "required": ["rows"], "properties": {"rows": {"type": "array", "items": {"enum": ["<i>", 2]}}}}
-    api = {"info": {"description": "All."}, "paths": {"/v1/<pool>": {"get": route}}, "components": {"schemas": {"Board": board}}}
-    text = routes_page(api, "/static/1/app.css")
-    assert "<h2><code>GET /v1/&lt;pool&gt;</code></h2>" in text
-    assert "<p>First.</p>\n<p>Second.</p>" in text
-    assert "<td><code>count</code></td><td>integer, default 20</td><td>Rows &amp; more.</td>" in text
-    assert '<p>Body: One &lt;b&gt;outcome&lt;/b&gt;.</p>\n<p>Body: <a href="#Board">Board</a></p>' in text
-    assert '<p>Answer: <a href="#Board">Board</a></p>' in text
-    assert 'id="Board"' in text
-    assert "<td><code>rows</code> (required)</td><td>list of &lt;i&gt; or 2</td></tr>" in text
+    for name in ("index.html", "docs.html"):
+        text = (STATIC / name).read_text()
+        assert not re.search(r"<script(?![^>]*src=)", text)
+        assert not re.search(r"\son[a-z]+=", text)
+        assert "style=" not in text

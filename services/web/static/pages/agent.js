@@ -3,7 +3,7 @@ import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
 import { Sized, scale, ticks } from "../chart.js";
 import { ago, count, date, percent, shower, signed, whole } from "../format.js";
-import { preferred, title } from "../methods.js";
+import { isOutside, placed, preferred, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
 import { Figure, agentPath, flag, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
@@ -11,6 +11,15 @@ import { State } from "../state.js";
 import { Component, html } from "../ui.js";
 
 const OUTCOMES = 20;
+const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
+const UNSEEN = "far from their results: ratings cannot show cycles";
+
+/** Whether the record of two agents is further from a forecast than chance explains. @param {any} met @param {number | null | undefined} expected */
+function unseen(met, expected) {
+  if (!met?.games || typeof expected !== "number") return false;
+  const error = Math.sqrt(Math.max(expected * (1 - expected), 1 / met.games) / met.games);
+  return Math.abs((met.wins + met.draws / 2) / met.games - expected) > ERRORS * error;
+}
 const DAY = 86_400;
 
 /** @extends Live */
@@ -65,7 +74,7 @@ export default class AgentPage extends Live {
     return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${details?.display_name ?? profile.agent}</bdi></h1>
       ${details?.display_name ? html`<p class="soft"><bdi>${profile.agent}</bdi></p>` : null}
       ${details?.organisation || tags.length || details?.url ? html`<p class="soft">${details.organisation ? html`<bdi>${details.organisation}</bdi> ` : null}${tags.map(([name, value]) => html`<span class="tag" key=${name}>${name}: <bdi>${value}</bdi></span> `)}${details.url ? html`<a href=${details.url} rel="noopener noreferrer nofollow">Website</a>` : null}</p>` : null}
-      ${best ? html`<p class="headline">No. ${whole(best.rank)} of ${whole(best.total)} by ${title(first)}</p>` : null}${this.dayChange()}
+      ${best ? html`<p class="headline">${placed(first, best)}</p>` : null}${this.dayChange()}
       <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
       <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
@@ -86,7 +95,7 @@ export default class AgentPage extends Live {
       <tbody>${rows.map(([method, one]) => {
         const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
         return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
-          <td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}${one.rank_low !== undefined && one.rank_low !== one.rank_high ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
+          <td class="number">${isOutside(method, one) ? "outside the lottery" : `${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}`}${one.rank_low !== undefined && one.rank_low !== one.rank_high ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
           <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
       })}</tbody></table></section>`;
   }
@@ -121,7 +130,7 @@ export default class AgentPage extends Live {
     const points = history.points.filter((/** @type {any} */ point) => point.rating !== null);
     const table = [["time", "rating", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.outcome ?? ""])];
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
-    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
+    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
       ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method))}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
   }
 
@@ -133,8 +142,8 @@ export default class AgentPage extends Live {
     const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
-      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><a href=${agentPath(pool, one.agent)}><bdi>${one.agent}</bdi></a></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number">${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}</td></tr>`)}</tbody></table></div>` : null);
-    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
+      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><a href=${agentPath(pool, one.agent)}><bdi>${one.agent}</bdi></a></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
+    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
   }
 
   outcomes() {
@@ -151,6 +160,20 @@ export default class AgentPage extends Live {
   }
 }
 
+/** @param {any[]} points @returns {any[]} The points with the highest and the lowest rating, the newest of equal ones. */
+function ends(points) {
+  const high = points.reduce((best, point) => (point.rating >= best.rating ? point : best));
+  return [high, points.reduce((worst, point) => (point.rating <= worst.rating ? point : worst))];
+}
+
+/** The highest and the lowest rating in words. @param {any[]} points */
+function extremes(points) {
+  if (points.length < 2) return null;
+  const [high, low] = ends(points);
+  const shown = shower([high.rating, low.rating]);
+  return `Highest ${shown(high.rating)} (${date(high.time)}), lowest ${shown(low.rating)} (${date(low.time)}).`;
+}
+
 /** @param {any[]} points @param {number} width @param {string} name */
 function curveOf(points, width, name) {
   const height = 220;
@@ -165,7 +188,8 @@ function curveOf(points, width, name) {
   return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Rating by ${name} from ${ratings[0].toFixed(1)} to ${ratings[ratings.length - 1].toFixed(1)} over ${points.length} points`}>
     ${ticks(low, high, 4).map((tick) => html`<g key=${tick}><line class="grid" x1="56" x2=${width - 12} y1=${y(tick)} y2=${y(tick)} /><text x="50" y=${y(tick) + 4} text-anchor="end">${tick}</text></g>`)}
     ${marks.map((time, i) => html`<text key=${i} x=${x(time)} y=${height - 8} text-anchor=${i ? "end" : "start"}>${day(time)}</text>`)}
-    <polyline class="curve" points=${points.map((point, i) => `${x(times[i]).toFixed(1)},${y(point.rating).toFixed(1)}`).join(" ")} /></svg>`;
+    <polyline class="curve" points=${points.map((point, i) => `${x(times[i]).toFixed(1)},${y(point.rating).toFixed(1)}`).join(" ")} />
+    ${ends(points).map((point, i) => html`<circle key=${i} class="point" cx=${x(times[points.indexOf(point)])} cy=${y(point.rating)} r="5" />`)}</svg>`;
 }
 
 /** The expected score of a game against anybody of the pool. @extends Component */
@@ -199,12 +223,16 @@ class Forecast extends Component {
   }
 
   render() {
-    const { pool, rival } = this.props;
+    const { pool, agent, rival } = this.props;
     const { answer, error } = this.state;
+    const met = answer?.met[0];
+    const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
+    const methods = [...(answer?.methods ?? [])].sort((a, b) => Number(unseen(met, expected(a))) - Number(unseen(met, expected(b))));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
+      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${agent}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
       ${answer ? html`<table><caption>Expected score against <bdi>${rival}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${answer.methods.map((/** @type {any} */ one) => html`<tr key=${one.method}><th scope="row">${title(one.method)}</th><td class="number">${percent(one.matches[0].sides[0].expected_score)}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
   }
 }
@@ -242,6 +270,22 @@ class Why extends Component {
 function reasons(sum) {
   const most = Math.max(...sum.terms.map((/** @type {any} */ term) => Math.abs(term.value)), 1e-300);
   const shown = shower(sum.terms.map((/** @type {any} */ term) => term.value));
+  if (sum.quantity === "change") return changes(sum);
   return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3><p class="soft">${sum.meaning}.</p><table><caption class="hidden">Terms by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">${sum.quantity}</th><th scope="col" class="wide">Share</th></tr></thead>
     <tbody>${sum.terms.map((/** @type {any} */ term) => html`<tr key=${term.name}><th scope="row"><bdi>${term.name}</bdi></th><td class="number">${term.value > 0 ? "+" : ""}${shown(term.value)}</td><td class="wide"><span class=${`push ${term.value < 0 ? "down-push" : "up-push"}`} style=${{ width: `${(100 * Math.abs(term.value)) / most}%` }}></span></td></tr>`)}</tbody></table></div>`;
+}
+
+/** The changes of an online rating by opponent, those that raised it and those that lowered it. With many games both are large, so their difference comes first. @param {any} sum */
+function changes(sum) {
+  const start = /** @type {number[]} */ (Object.values(sum.rest)).reduce((a, b) => a + b, 0);
+  const decimals = Math.abs(sum.sum) >= 100 ? 1 : 3;
+  const shown = shower([sum.sum, start]);
+  const total = (/** @type {any[]} */ terms) => terms.reduce((all, term) => all + term.value, 0);
+  const group = (/** @type {string} */ name, /** @type {any[]} */ terms) => (terms.length ? html`<tbody key=${name}><tr><th scope="rowgroup" colspan="4">${name}</th><td class="number"><b>${signed(total(terms), decimals)}</b></td></tr>
+    ${terms.map((term) => html`<tr key=${term.name}><th scope="row"><bdi>${term.name}</bdi></th><td class="number">${whole(term.details.games)}</td><td class="number">${term.details.points.toFixed(1)}</td><td class="number">${term.details.expected.toFixed(1)}</td><td class="number">${signed(term.value, decimals)}</td></tr>`)}</tbody>` : null);
+  return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3>
+    <p>${shown(start)} at the start, ${signed(sum.sum - start, decimals)} by all games: ${shown(sum.sum)}.</p><p class="soft">${sum.meaning}. A win that was expected changes it little; an opponent against which the agent has more points than expected raised it.</p>
+    <table><caption class="hidden">Changes by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">${sum.quantity}</th></tr></thead>
+      ${group("More points than expected", sum.terms.filter((/** @type {any} */ term) => term.value >= 0))}${group("Fewer points than expected", sum.terms.filter((/** @type {any} */ term) => term.value < 0))}
+      ${sum.others ? html`<tbody><tr><th scope="rowgroup" colspan="4">${count(sum.others, "other opponent")}</th><td class="number"><b>${signed(sum.others_sum, decimals)}</b></td></tr></tbody>` : null}</table></div>`;
 }

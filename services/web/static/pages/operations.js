@@ -53,9 +53,21 @@ export default class Operations extends Live {
 
   render() {
     const list = this.value("pools");
-    return html`<h1>Operations</h1><${State} poll=${this.polls.pools} trouble=${list?.trouble} error=${this.polls.pools?.error} />
+    return html`<h1>Operations</h1>${this.verdict(list)}
       <p class="soft">Numbers for alerts are metrics: <a href="/metrics">those of this API process</a>; the engine has its own.</p>
       ${list ? this.pools(list) : html`<p class="soft">Loading</p>`}${this.one()}${this.inside()}`;
+  }
+
+  /** One line: all is well, or what is not. Whether outcomes are folded is what /freshz says. @param {any} list */
+  verdict(list) {
+    const poll = this.polls.pools;
+    if (!list || poll?.error || list.trouble || list.stale_seconds !== undefined) return html`<${State} poll=${poll} trouble=${list?.trouble} error=${poll?.error} />`;
+    const stopped = list.pools.filter((/** @type {any} */ view) => view.head?.stopped).map((/** @type {any} */ view) => `pool ${view.pool} stopped`);
+    const boards = this.value("boards");
+    const failed = (boards?.boards ?? []).filter((/** @type {any} */ board) => board.error).map((/** @type {any} */ board) => `the newest solve of ${title(board.method)} in pool ${boards.pool.pool} failed`);
+    const wrong = [...stopped, ...failed];
+    if (wrong.length) return html`<p class="state bad" role="status">Needs attention: ${wrong.join("; ")}</p>`;
+    return html`<p class="state ok" role="status">All well: outcomes of all partitions are folded in time, and no pool${list.total > list.pools.length ? " of this page" : ""} is stopped</p>`;
   }
 
   /** @param {any} list */
