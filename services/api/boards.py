@@ -32,7 +32,7 @@ from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
-from services.boards.slice_boards import SliceName, dimension_of, is_sliced, method_of, slice_text
+from services.boards.slice_boards import SliceName, activity_of, dimension_of, is_sliced, method_of, slice_of, slice_text
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -335,7 +335,7 @@ def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callab
     value = read()
     if value is None or (isinstance(value, Boards) and value.pool.head is None):
         known = published(here, pool)
-        if method and _lost(here, pool, method):
+        if method and _lost(here, pool, method, known.head):
             raise not_there_now(f"board {method_of(method)} of pool {pool}{' and this slice' if is_sliced(method) else ''}")
         value = read()
         if value is None and known.head is None:
@@ -346,10 +346,12 @@ def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callab
     raise ApiError(404, "not found", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")
 
 
-def _lost(here: Context, pool: str, method: str) -> bool:
-    """Whether the store had a solved board before, lacks it or its history now, and the pool is still solved by its method."""
+def _lost(here: Context, pool: str, method: str, head: PoolHead | None) -> bool:
+    """Whether the store had a solved board before, lacks it or its history now, and the pool or slice is still solved by its method."""
     if not here.store.seen.solved(pool, method):
         return False
+    if is_sliced(method) and (head is None or slice_of(head.slices, activity_of(method)) is None):
+        return False  # the present generation has no such slice
     shown = here.store.solved.page(pool, method, 0, 1)
     if shown is not None and (shown[0].result.status in _WITHOUT_RESULT or here.store.solved.history(pool, method)):
         return False  # the history is written after the board, and a method without any result has none

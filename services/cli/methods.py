@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -44,7 +45,7 @@ def methods(
             raise InputError("--pool", pool, f"must be a pool (there are: {', '.join(sorted(state.pools)) or 'none yet'})")
         if add or drop or default or of_slices:
             wanted = _wanted(state, pool, add or [], drop or [], default=default)
-            slices = _slices(state, pool, of_slices) if of_slices else None
+            slices = _slices(state, pool, of_slices, wanted) if of_slices else None
             control.append(plan_of(state, pool, wanted, time.time(), slices))
             state = control.refresh()
         rows = choices(state, pool)
@@ -67,10 +68,13 @@ def _wanted(state: ControlState, pool: str, add: list[str], drop: list[str], *, 
     return wanted | dict(map(_parsed, add))
 
 
-def _slices(state: ControlState, pool: str, given: list[str]) -> dict[str, list[str]]:
-    """The methods of the pool's slices by tag, with the given changes. Raises `InputError` for another form."""
+def _slices(state: ControlState, pool: str, given: list[str], wanted: Collection[str]) -> dict[str, list[str]]:
+    """The methods of the pool's slices by tag, with the given changes. Raises `InputError` for another form.
+
+    wanted: Methods that will solve the pool. Slices are no longer solved by others.
+    """
     plan = state.plans.get(pool)
-    slices = {} if plan is None else {tag: list(methods) for tag, methods in plan.slices.items()}
+    slices = {} if plan is None else {tag: [name for name in methods if name in wanted] for tag, methods in plan.slices.items()}
     for text in given:
         tag, equals, names = text.partition("=")
         if not tag or not equals:

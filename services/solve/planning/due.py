@@ -2,8 +2,8 @@
 
 Due jobs wait in one queue. Two handicaps, each a multiple of the solve interval, change the order of arrival: jobs that are expensive, of
 slices or of intervals wait one interval more for each cost class, and a pool waits one interval more for each of its jobs that runs or was
-just chosen. Both handicaps are bounded, so every job comes first after a bounded wait: no job starves, however many cheaper jobs or busier
-pools there are.
+just chosen. The slices of a pool take their own turns, so a pool's own boards do not wait for hundreds of its slices. Both handicaps are
+bounded, so every job comes first after a bounded wait: no job starves, however many cheaper jobs or busier pools there are.
 """
 
 from collections import Counter
@@ -69,10 +69,14 @@ def _ready(entry: Entry | None, given: Given, now: float, pace: SolvePace) -> bo
     return entry.started <= now - pace.seconds or given.outcomes - newest.outcomes >= pace.outcomes
 
 
-def _taking_turns(claims: Iterable[tuple[float, int, Job]], running: Counter[str], handicap: float) -> list[Job]:
-    """Jobs by claim, smallest first. Each job of a pool that runs or comes first adds `handicap` to the claims behind it in that pool."""
-    before, delayed = Counter(running), []
+def _taking_turns(claims: Iterable[tuple[float, int, Job]], running: Iterable[Job], handicap: float) -> list[Job]:
+    """Jobs by claim, smallest first. Each job of a pool that runs or comes first adds `handicap` to the claims behind it in that pool.
+
+    Jobs of the pool's slices are counted apart.
+    """
+    before, delayed = Counter((job.pool, job.sliced) for job in running), []
     for since, cost, job in sorted(claims):
-        delayed.append((since + before[job.pool] * handicap, cost, job))
-        before[job.pool] += 1
+        turn = job.pool, job.sliced
+        delayed.append((since + before[turn] * handicap, cost, job))
+        before[turn] += 1
     return [job for _, _, job in sorted(delayed)]

@@ -92,18 +92,22 @@ class Ledger:
         if entry is not None and entry.status is not JobStatus.RUNNING:
             del self._entries[job]
 
-    def forget_intervals(self, offered: Collection[Job]) -> None:
-        """Remove the intervals jobs that are not offered any more and do not run: their board has intervals, or another solve."""
-        for job in [job for job in self._entries if job.intervals and job not in offered]:
+    def forget_ended(self, offered: Collection[Job]) -> None:
+        """Remove jobs that are not offered any more, do not run and have no result of their own.
+
+        These are intervals, whose board has them or another solve, and jobs that were never tried, as of a slice that vanished before.
+        """
+        ended = (job for job, entry in self._entries.items() if (job.intervals or entry.newest is None) and job not in offered)
+        for job in list(ended):
             self.forget(job)
 
     def waiting(self) -> dict[Job, float]:
         """Waiting job -> when it became due."""
         return {job: entry.waiting_since for job, entry in self._entries.items() if entry.waiting_since is not None}
 
-    def running(self) -> Counter[str]:
-        """Number of running jobs by pool."""
-        return Counter(job.pool for job, entry in self._entries.items() if entry.status is JobStatus.RUNNING)
+    def running(self) -> list[Job]:
+        """Running jobs."""
+        return [job for job, entry in self._entries.items() if entry.status is JobStatus.RUNNING]
 
     def statuses(self) -> dict[JobStatus, int]:
         """Number of jobs in each status, also where it is 0."""

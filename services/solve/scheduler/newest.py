@@ -134,9 +134,10 @@ class NewestResults(Mapping[Job, JobResult]):
         result.awaits_store = True
 
     def remove(self, job: Job) -> None:
-        """Drop a job and its files."""
+        """Drop a job and its files. The job may be a forgotten one."""
         self.files.remove(job)
-        del self._results[job]
+        self._results.pop(job, None)
+        self.forgotten.discard(job)
 
     def forget(self, job: Job) -> None:
         """Drop a job whose newest file is gone."""

@@ -10,6 +10,7 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Final
 
 from ratings_core.methods import registry
@@ -41,6 +42,8 @@ _PATIENCE_SECONDS: Final = 60.0
 """A job that reads boards waits at most so long for the boards of its pool that are being solved."""
 _WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value, PENDING})
 """Statuses of a board for which no try has given a result."""
+_RETIRED_A_STEP: Final = 20
+"""Boards that a step removes. The engine asks its shards between two steps."""
 _SUPERSEDED: Final = "superseded"
 """Status of a solve whose result the store refused, because a newer one was published or the method was removed."""
 _COST: Final = {name: method.cost for name, method in registry.METHODS.items()} | {insight.INSIGHT: insight.COST}
@@ -113,7 +116,7 @@ class SolveScheduler:
         offered |= intervals.offered(contents, self._results.boards(), self._interval_seconds)
         jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
-        self._ledger.forget_intervals(offered)
+        self._ledger.forget_ended(offered)
         self._retire(entries, offered)
         self._clear(entries)
         seasons = {pool: _first(entry, control) for pool, entry in entries.items()}
@@ -298,13 +301,18 @@ class SolveScheduler:
         return outdated
 
     def _retire(self, entries: Collection[str], offered: Collection[Job]) -> None:
-        """Remove the boards of methods that are no longer chosen for their pool."""
-        for job in self._results:
-            if job.pool in entries and job not in offered:
-                if not self._reconciler.drop(job):
-                    return
-                self._results.remove(job)
-                self._ledger.forget(job)
+        """Remove the boards of methods that are no longer chosen for their pool, and of slices that it no longer has.
+
+        A pool can lose thousands of boards at once, as at the begin of a season. Each takes calls of the store and of the files, so a step
+        removes the next few.
+        """
+        known = chain(self._results, list(self._results.forgotten))
+        retired = (job for job in known if job.pool in entries and job not in offered)
+        for job in islice(retired, _RETIRED_A_STEP):
+            if not self._reconciler.drop(job):
+                return
+            self._results.remove(job)
+            self._ledger.forget(job)
 
     def _clear(self, entries: Mapping[str, PoolEntry]) -> None:
         """Remove an earlier generation's ratings if the new generation has no outcomes yet, as at the start of a season.

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from services.boards.history import kept
+from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.log.protocol import LogError
 from tests.support.api import NOW, Running, running
@@ -99,6 +100,30 @@ def test_a_board_whose_method_was_removed_does_not_exist(lost: Running) -> None:
     fill(lost)
     assert lost.client.put(f"{POOL}/methods", json={"methods": {}}).status_code == 200
     assert asked(lost, ["/boards/maximal_lottery"]) == {"/boards/maximal_lottery": (404, None)}
+
+
+def test_a_solved_board_of_a_slice_is_not_there_at_the_moment_and_does_not_exist_without_the_slice(api: Running, api_redis: str) -> None:
+    fold = {"online": {"elo": {}}, "slices": {"language": ["elo"]}}
+    assert api.client.put(POOL, json={"kind": "games", "fold": fold}).status_code == 201
+    methods = {"methods": {"maximal_lottery": {}}, "slices": {"language": ["maximal_lottery"]}}
+    assert api.client.put(f"{POOL}/methods", json=methods).status_code == 200
+    english = SliceName("language", "English")
+    dimension = SliceDimension(methods=["elo"], values=[SliceValue(value="English", outcomes=4, agents=1)], most=64)
+    head = head_of(position=2, published_at=NOW, online=["elo"], slices={"language": dimension})
+    names = ["elo", ACTIVITY, english.board("elo"), english.board(ACTIVITY)]
+    assert api.store.live.publish(head, 1, dict.fromkeys(names, BOARD))
+    solved = msgspec.structs.replace(solved_of(position=2), slice=str(english))
+    assert api.store.solved.publish(solved)
+    api.store.solved.publish_history("blitz", solved.name, [kept(solved)])
+    routes = [f"/boards/maximal_lottery{rest}?slice=language:English" for rest in ("", "/around/rock", "/history")]
+    assert asked(api, routes) == dict.fromkeys(routes, (200, None))
+    flush(api_redis)
+    api.store.live._committed.clear()
+    assert api.store.live.publish(head, 1, dict.fromkeys(names, BOARD))
+    assert asked(api, routes[1:]) == dict.fromkeys(routes[1:], (503, "1"))
+    later = head_of(generation=2, position=2, published_at=NOW, online=["elo"])
+    assert api.store.live.publish(later, 1, {"elo": BOARD, ACTIVITY: BOARD})
+    assert asked(api, routes[1:]) == dict.fromkeys(routes[1:], (404, None))
 
 
 def test_a_new_pool_without_outcomes_has_no_boards(api: Running) -> None:

@@ -95,6 +95,7 @@ def test_methods_of_slices_are_chosen_and_ended(tmp_path: Path) -> None:
     assert sliced() == {"bradley_terry": ["language"], "copeland": ["language", "map"]}
     assert sliced("--slices", "map=") == {"bradley_terry": ["language"], "copeland": ["language"]}
     assert sliced("--drop", "copeland") == {"bradley_terry": ["language"]}
+    assert sliced("--add", "borda", "--drop", "bradley_terry", "--slices", "map=borda") == {"borda": ["map"]}
     for text, rule in (
         ("language", "TAG=METHOD"),
         ("=copeland", "TAG=METHOD"),

@@ -89,10 +89,10 @@ def test_a_job_whose_board_has_its_intervals_leaves_the_ledger() -> None:
     jobs, ledger = offered({ContentKey("blitz"): ENTRY}, {JOB: board()}, BUDGET), Ledger()
     ledger.queue(jobs, 0.0)
     ledger.start(MINE, jobs[MINE], 0.0)
-    ledger.forget_intervals(())
+    ledger.forget_ended(())
     assert ledger.newest(MINE) is not None, "it runs"
     ledger.finish(MINE, JobEvent.SUCCEEDED)
-    ledger.forget_intervals(jobs)
+    ledger.forget_ended(jobs)
     assert ledger.newest(MINE) is not None
-    ledger.forget_intervals(())
+    ledger.forget_ended(())
     assert ledger.newest(MINE) is None

@@ -14,6 +14,7 @@ from services.boards.history import KeptSolve
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
+from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.erasures import ErasedName, ErasureRequest, erased_name
@@ -21,6 +22,7 @@ from services.control.records import ControlState, FoldSettings, Generation, Ope
 from services.runtime.settings import Settings
 from services.solve.insight.job import alarms
 from services.solve.registry.methods import Solved
+from services.solve.results import ResultFiles
 from services.solve.scheduler.flights import TaskLimits
 from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler
 from services.solve.worker.task_pool import TaskLost
@@ -63,14 +65,14 @@ class Store:
 
     def publish(self, board: SolvedBoard) -> bool:
         self.fails()
-        method = board.result.method
+        method = board.name
         if self.refuses or self.least.get(method, 0) > board.sequence:
             return False
         self.boards[method], self.least[method] = board, board.sequence
         return True
 
     def remove(self, _: str, method: str, sequence: int) -> None:
-        del self.boards[method]
+        self.boards.pop(method, None)
         self.least[method] = sequence
 
     def sequence(self, _: str, method: str) -> int:
@@ -608,6 +610,36 @@ def test_a_task_of_a_method_that_was_removed_during_its_solve_publishes_nothing(
     assert list(tmp_path.rglob("copeland/*.json")) == []
     assert runner.health(103.0).ended["copeland", "superseded"] == 1
     assert runner.health(103.0).jobs["lost"] == 0, "nothing is left to try"
+
+
+def test_boards_of_slices_that_a_pool_lost_are_removed_a_few_at_a_time(tasks: Solves, tmp_path: Path) -> None:
+    """The engine asks its shards between two steps, so a step must not remove thousands of boards."""
+    store, (control, manifests), files = Store(), of_copeland(), ResultFiles(BlobFiles(tmp_path.as_uri()), 10)
+    for number in range(50):
+        kept = solved_of("blitz", method="copeland", position=1, ratings=[("a", 1.0)])
+        files.write(msgspec.structs.replace(kept, log="log", slice=f"map:{number}"))
+    runner, left = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log"), []
+    for now in range(4):
+        runner.step(float(now), manifests, control)
+        left.append(len(list(tmp_path.rglob("copeland~*/*.json"))))
+    assert left == [30, 10, 0, 0]
+    assert not [board for board in store.boards if "~" in board]
+
+
+def test_a_board_whose_file_was_gone_is_removed_with_its_method(tasks: Solves, tmp_path: Path) -> None:
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log")
+    control, manifests = of_copeland()
+    runner.step(0.0, manifests, control)
+    end_newest(tasks)
+    for file in tmp_path.rglob("copeland/*.json"):
+        file.unlink()
+    store.histories_held.clear()
+    runner.step(10.0, manifests, control)
+    assert "copeland" in store.boards
+    control.apply(1, SolvePlan(pool="blitz", methods={}, time=0.0))
+    runner.step(20.0, manifests, control)
+    assert "copeland" not in store.boards
 
 
 def test_a_task_of_an_earlier_engine_loses_against_those_of_a_later_one(tasks: Solves, tmp_path: Path) -> None:

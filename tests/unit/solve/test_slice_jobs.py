@@ -140,3 +140,23 @@ def test_only_slices_with_new_outcomes_are_due_again_and_they_follow_pools() -> 
     solve("borda", again, 240.0)
     newest = msgspec.structs.replace(later, digest="newest", position=18)
     assert due_at(200.0 + 9 * 10.0, newest)[0] == DUST.board("borda"), "and after one that waits much longer"
+
+
+def test_a_board_of_a_pool_does_not_wait_for_hundreds_of_its_slices() -> None:
+    pace, ledger, own = SolvePace(10.0, 1000), Ledger(), Job("p", "borda")
+    slices = {Job("p", SliceName("map", f"map {i}").board("borda")): Given("1/a", 5, {}) for i in range(300)}
+    ledger.queue(due(0.0, slices, ledger, pace, {}), 0.0)
+    queue = due(200.0, {**slices, own: Given("1/b", 5, {})}, ledger, pace, {})
+    assert len(queue) == 301
+    assert queue.index(own) == 15, "the slices that waited for longer than five intervals and the turns before them"
+    ledger.queue(queue, 200.0)
+    assert due(200.0 + 10.0 * 306, {**slices, own: Given("1/b", 5, {})}, ledger, pace, {})[-1] != own, "nor do slices starve"
+
+
+def test_a_slice_that_vanishes_before_it_was_solved_leaves_nothing_in_the_ledger() -> None:
+    ledger, solved, waiting = Ledger(), Job("p", ENGLISH.board("borda")), Job("p", GERMAN.board("borda"))
+    ledger.queue([solved, waiting], 0.0)
+    ledger.start(solved, Given("1/a", 5, {}), 0.0)
+    ledger.queue([], 1.0)
+    ledger.forget_ended([])
+    assert (ledger.newest(waiting), ledger.newest(solved) is None) == (None, False), "the solve still runs"
