@@ -10,6 +10,7 @@ import csv
 import re
 import sys
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -22,7 +23,7 @@ from ratings_core import scoreboard
 from ratings_core.front.scoreboard import BLOCKS, REFITS, Score, Scoreboard
 
 Table: TypeAlias = Mapping[str, Any]
-"""Columns first, second and result."""
+"""Columns first, second, result and time (seconds since 1970)."""
 INTRODUCTION: Final = """\
 Each game is predicted from earlier games only. Online methods predict a game just before they learn it. Bradley-Terry and posterior
 margins are solved again {refits} times in the course of a history, and predict the games until the next time. All forecasts are calibrated
@@ -44,7 +45,8 @@ def nations(folder: str) -> Table | None:
     with path.open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["home_score"].isdigit()]
     rows.sort(key=lambda row: row["date"])
-    return _table([(row["home_team"], row["away_team"], int(row["home_score"]) - int(row["away_score"])) for row in rows])
+    ahead = [int(row["home_score"]) - int(row["away_score"]) for row in rows]
+    return _table([(row["home_team"], row["away_team"], lead, _day(row["date"])) for row, lead in zip(rows, ahead, strict=True)])
 
 
 def english_clubs() -> Table | None:
@@ -54,22 +56,27 @@ def english_clubs() -> Table | None:
     for season in seasons:
         with season.open(encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                home, away = re.split(r"\D", row["FT"])  # some seasons have a hyphen, some a dash
-                rows.append((row["Team 1"], row["Team 2"], int(home) - int(away)))
+                home, away = re.split(r"\D", row["FT"])  # some seasons have a hyphen, some a dash; (P) marks a postponed game
+                rows.append((row["Team 1"], row["Team 2"], int(home) - int(away), _day(row["Date"].removesuffix("(P)"), "%a %b %d %Y")))
     return _table(rows) if rows else None
 
 
-def _table(rows: list[tuple[str, str, int]]) -> Table:
-    first, second, ahead = zip(*rows, strict=True)
-    return {"first": list(first), "second": list(second), "result": (0.5 + 0.5 * np.sign(ahead)).tolist()}
+def _day(text: str, form: str = "%Y-%m-%d") -> float:
+    return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
+
+
+def _table(rows: list[tuple[str, str, int, float]]) -> Table:
+    first, second, ahead, time = zip(*rows, strict=True)
+    return {"first": list(first), "second": list(second), "result": (0.5 + 0.5 * np.sign(ahead)).tolist(), "time": list(time)}
 
 
 def of_drawn(name: str, **drawing: Any) -> Table:
     """A drawn history as a table."""
     batch = drawn(name, **drawing).batch
+    time = batch.time.tolist()
     agents, places = batch.agent.reshape(-1, 2), batch.place.reshape(-1, 2)
     first, second = ([f"p{agent}" for agent in own] for own in agents.T.tolist())
-    return {"first": first, "second": second, "result": (0.5 + 0.5 * np.sign(places[:, 1] - places[:, 0])).tolist()}
+    return {"first": first, "second": second, "result": (0.5 + 0.5 * np.sign(places[:, 1] - places[:, 0])).tolist(), "time": time}
 
 
 HISTORIES: Final[Mapping[str, tuple[str, Callable[[], Table | None]]]] = {
