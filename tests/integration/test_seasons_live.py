@@ -85,7 +85,7 @@ def test_a_season_begins_with_shrunk_ratings_and_the_one_before_keeps_its_final_
         assert final(quick, log, "first") == folded_without([], 300)
         assert differences(quick, log) == []
     assert final(quick, log, "first") == folded_without([], 300)
-    first, autumn = of_seasons(quick, log).seasons(POOL)
+    first, autumn = of_seasons(quick, log).seasons(POOL, None)
     assert (first.name, first.status, first.start, first.end, first.outcomes, first.keep) == ("first", SeasonStatus.ENDED, 0, 30, 300, None)
     assert (autumn.name, autumn.status, autumn.start, autumn.end, autumn.keep) == ("autumn", SeasonStatus.RUNNING, 30, None, 0.5)
     with pytest.raises(NoSeason):
@@ -126,7 +126,7 @@ def test_a_withdrawn_season_does_not_begin(quick: Settings, log: Log) -> None:
             control.withdraw_season(POOL, "autumn", 0.0)
         play(log, 100, 150)
         until(lambda: counted(quick, 150, 1), "the present season goes on")
-    assert [season.name for season in of_seasons(quick, log).seasons(POOL)] == ["first"]
+    assert [season.name for season in of_seasons(quick, log).seasons(POOL, None)] == ["first"]
 
 
 def test_a_season_begins_at_the_position_that_was_asked_for(quick: Settings, log: Log) -> None:
@@ -183,7 +183,7 @@ def test_later_generations_of_a_season_begin_as_its_first_did(quick: Settings, l
         until(lambda: head_of(quick).generation == 5, "a method that the season before did not have begins anew")
         assert banned in board(quick)
     assert differences(quick, log) == []
-    assert len(of_seasons(quick, log).seasons(POOL)) == 2
+    assert len(of_seasons(quick, log).seasons(POOL, None)) == 2
 
 
 def test_initial_ratings_of_agents_that_are_banned_or_aliased_later_do_not_count(quick: Settings, log: Log) -> None:
@@ -339,7 +339,7 @@ def test_final_solved_boards_are_solved_at_the_end_of_the_season_and_kept(quick:
     closer = SeasonCloser(quick, InlineTaskPool(), CheckpointStore(quick.checkpoint_url), log.outcomes.identity)
     with control_of(log) as control:
         until(lambda: closer.step(time.monotonic(), control.refresh()) or closed(quick, log, "first"), "closed")
-        [first, _] = of_seasons(quick, log).seasons(POOL)
+        [first, _] = of_seasons(quick, log).seasons(POOL, None)
         solved = ["bradley_terry", "copeland", "iterated_maximal_lotteries", "maximal_lottery"]
         assert first.boards == ["elo", "sco", "outcomes", *solved]
         page = of_seasons(quick, log).board(POOL, "first", "bradley_terry", start=0, count=3, now=0.0, provisional=PROVISIONAL)
@@ -353,7 +353,7 @@ def test_final_solved_boards_are_solved_at_the_end_of_the_season_and_kept(quick:
 
 
 def closed(settings: Settings, log: Log, season: str) -> bool:
-    return any((view.name, view.status) == (season, SeasonStatus.CLOSED) for view in of_seasons(settings, log).seasons(POOL))
+    return any((view.name, view.status) == (season, SeasonStatus.CLOSED) for view in of_seasons(settings, log).seasons(POOL, None))
 
 
 def test_an_erased_name_leaves_the_files_of_seasons(quick: Settings, log: Log) -> None:

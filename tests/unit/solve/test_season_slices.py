@@ -58,7 +58,7 @@ def test_every_slice_has_its_final_boards(season: Season) -> None:
     complete = season.files.complete(POOL, "first")
     assert complete is not None
     assert complete.methods == sorted([*PLAN.methods, *names])
-    [_, ended] = reversed(season.boards.seasons(POOL))
+    [_, ended] = reversed(season.boards.seasons(POOL, None))
     assert ended.boards == ["elo", "glicko2", "outcomes", "bradley_terry", "copeland"], "of all outcomes"
     for value in values_of(GAMES, "language"):
         own = [one for one in GAMES if isinstance(one.tags, dict) and one.tags.get("language") == value]
