@@ -196,11 +196,11 @@ def _with_cursor(walked: _Page, selected: Selection, cursor: FilterCursor | None
 
 
 def _walk(read: _Read, selected: Selection, cursor: FilterCursor | None, count: int, *, least: int = 0) -> _Page | None:
-    """Examine rows from the cursor on, until `count` rows match. Returns None if there is no such board.
+    """Examine rows from the cursor on, until `count` rows match. No agent has two of them. Returns None if there is no such board.
 
     least: Least number of rows of a read. The first read has no more rows than the page, because most agents may match.
     """
-    rows: list[AgentRow] = []
+    rows, shown = list[AgentRow](), set[str]()
     start = end = 0 if cursor is None else cursor.start
     versions, board, ended, size = set[str](), None, False, min(count, _ROWS_A_READ)
     while len(rows) < count and end < start + MOST_EXAMINED and not ended:
@@ -210,8 +210,9 @@ def _walk(read: _Read, selected: Selection, cursor: FilterCursor | None, count: 
         board, size = board or part.board, _ROWS_A_READ
         versions.add(part.version)
         left = count - len(rows)
-        matches = selected.of(part.rows)[:left]
+        matches = [match for match in selected.of(part.rows) if match[1].agent not in shown][:left]  # a live board can change between reads
         rows += [row for _, row in matches]
+        shown.update(row.agent for _, row in matches)
         end += matches[-1][0] + 1 if len(matches) == left else len(part.rows)
         ended = end >= part.total or not part.rows
     if board is None:

@@ -10,7 +10,7 @@ from services.boards.reading import Board, WithoutRow, age, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.slice_boards import board_name, is_sliced
 from services.boards.store.keys import check_method
-from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
+from services.boards.store.protocol import ACTIVITY, Building, PoolHead, StoreError
 from services.checkpoints.objects import BadObject
 from services.control import seasons
 from services.control.records import ControlState, Generation
@@ -151,20 +151,28 @@ def _waits_for(season: SeasonView, pool: str, head: PoolHead | None) -> str | No
         first = season.status is SeasonStatus.REQUESTED and season.start is None
         return "the first outcome of the pool" if first else "the shard of the pool, of which the store has no report: start the engine"
     building, resume = head.building, f"`equirank pools resume {pool}`"
-    if building is not None and building.failed is not None:
-        tried = f"it is tried again after 1, 5, 30 and then every 60 minutes, and at once by {resume}"
-        return f"generation {building.generation}, which cannot be folded ({building.failed}): remove the cause; {tried}"
     if season.status is SeasonStatus.STARTING:
-        at = "" if building is None else f", which is at {building.progress:.0%}"
-        return f"generation {season.generation}{at}"
+        return _waits_for_build(season, building, resume)
     withdraw = f"or withdraw the season by `equirank seasons withdraw {pool} {season.name}`"
     if head.stopped is not None:
         return f"the pool, which stopped at {head.position} ({head.stopped}): {resume}, {withdraw}"
     if season.start is not None and season.start > head.position:
         return f"position {season.start}; the pool is at {head.position}: wait, {withdraw}"
+    if building is not None and building.failed is None:
+        return f"generation {building.generation} of the present season, which is at {building.progress:.0%}: wait, {withdraw}"
     if head.pending:
         return f"a generation that leaves out {head.pending} retracted outcomes"
     return f"the shard of the pool: start the engine if it does not run, {withdraw}"
+
+
+def _waits_for_build(season: SeasonView, building: Building | None, resume: str) -> str:
+    """The generation that begins a season. building: the pool's newest build, which can be one of another season."""
+    if building is None or building.generation != season.generation:
+        return f"generation {season.generation}"
+    if building.failed is None:
+        return f"generation {season.generation}, which is at {building.progress:.0%}"
+    tried = f"it is tried again after 1, 5, 30 and then every 60 minutes, and at once by {resume}"
+    return f"generation {season.generation}, which cannot be folded ({building.failed}): remove the cause; {tried}"
 
 
 def _live_methods(control: ControlState, end: SeasonEnd) -> list[str]:

@@ -129,8 +129,8 @@ class ControlLog:
     def want(self, wanted: GenerationRequest, *, begins_season: bool = False) -> int:
         """Append a request for a new generation. Erased names in the request are replaced by their tokens.
 
-        A request that changes the settings of a pool keeps the season of the request that waits. If the season is withdrawn before the new
-        request is in the log, it is withdrawn again after it. So the settings apply to the present season.
+        A request that changes the settings of a pool keeps the season of the request that waits. If that season begins or is withdrawn
+        before the new request is in the log, the new one asks for no season: its settings apply to the present one.
 
         Args:
             wanted: The request.
@@ -157,7 +157,7 @@ class ControlLog:
         if wanted.season is not None and not begins_season:
             name = wanted.season.name
             is_requested = waiting is not None and waiting[1].season is not None and waiting[1].season.name == name
-            if not is_requested or read_to <= self.refresh().withdrawn.get((wanted.pool, name), -1) < offset:
+            if not is_requested or _ended_request(self.refresh(), wanted.pool, name, read_to, offset):
                 self.append(SeasonWithdrawn(pool=wanted.pool, season=name, time=wanted.time))
         return offset
 
@@ -242,6 +242,12 @@ class ControlLog:
                     f"no record of the control log could be read for {_READ_SECONDS:g} s, before its end at {end}", retriable=True
                 )
         self._state.details.erase()
+
+
+def _ended_request(state: ControlState, pool: str, season: str, begin: int, end: int) -> bool:
+    """Whether a season was withdrawn from offset `begin` to before `end`, or began by a request before `end`."""
+    began = any(made.season == season and made.wanted < end for made in state.generations.get(pool, {}).values())
+    return began or begin <= state.withdrawn.get((pool, season), -1) < end
 
 
 def control_state(topic: Topic) -> ControlState:

@@ -32,7 +32,7 @@ class WrongLog(Exception):  # noqa: N818 - names the fact
 def recover(
     number: int, log_: Log, control: ControlState, checkpoints: CheckpointStore, skipped_checkpoints: list[SkippedCheckpoint]
 ) -> tuple[Partition, Manifest | None]:
-    """Restore a partition from its newest valid checkpoint. Without one, the partition is empty at its first needed offset.
+    """Restore a partition from its newest valid checkpoint. Without one, the partition is empty at its `beginning`.
 
     Args:
         number: Number of the partition.
@@ -138,8 +138,18 @@ def _restore_pool(manifest: Manifest, entry: PoolEntry, arrays: Arrays, partitio
 
 
 def beginning(number: int, topic: Topic, control: ControlState) -> int:
-    """Return the start of a partition without a checkpoint: the lowest start of its serving generations, else the log's beginning."""
-    return min([made.start for made in served(number, topic, control)], default=topic.begin(number))
+    """Return the start of a partition without a checkpoint: the lowest start of its serving generations, or the log's beginning.
+
+    While all of them are first generations, no checkpoint may ever have been written, and dead letters of records before them may be
+    missing: the log's beginning counts then. A later generation serves only once a checkpoint contains it, so these letters are written.
+
+    Raises `LogError`.
+    """
+    serving = served(number, topic, control)
+    starts = [made.start for made in serving]
+    if all(made.number == 1 for made in serving):
+        starts.append(topic.begin(number))
+    return min(starts)
 
 
 def served(number: int, topic: Topic, control: ControlState) -> list[Generation]:

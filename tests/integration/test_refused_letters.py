@@ -123,6 +123,22 @@ def test_the_partition_goes_on_when_the_log_takes_its_letters_again(tmp_path: Pa
         assert {(letter.offset, letter.item) for letter in written(log)} == {(2, -1), (3, -1)}
 
 
+def test_letters_before_the_first_outcome_of_a_partition_are_written_by_the_next_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with installed(tmp_path) as settings, embedded(settings) as log:
+        log.outcomes.append(HOME, [(b"x", b"no outcome")])
+        play(log, 0, 20)
+        with refusing(monkeypatch), working(settings, log) as worker:
+            until(stopped(worker), "the partition stopped")
+        assert checkpointed(settings) is None
+        play(log, 20, 40)
+        with working(settings, log) as worker:
+            until(lambda: published(settings, log) == 40, "all outcomes are shown")
+            assert worker.health().dead_letters == {"unparsable": 1}
+        assert [letter.key for letter in written(log)] == [f"0/{HOME}/0/-1"]
+
+
 def test_letters_that_are_too_large_stop_their_partition_until_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with installed(tmp_path) as settings, embedded(settings) as log:
         play(log, 0, 20)

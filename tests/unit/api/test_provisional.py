@@ -1,5 +1,7 @@
 """Provisional agents: few outcomes or opponents mark a row, and a board is shown without these rows, or as these rows alone."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -7,6 +9,7 @@ from services.boards import filtered, reading
 from services.boards.history import kept
 from services.boards.result import AgentRow
 from services.boards.store.protocol import ACTIVITY, LiveBoard
+from services.boards.store.redis import RedisStore
 from services.runtime.settings import PROVISIONAL
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
@@ -63,6 +66,23 @@ def test_a_cursor_continues_without_provisional_agents(played: Running, url: str
         assert page["changed"] is False
         shown += [(row["agent"], row["filter_place"]) for row in page["rows"]]
     assert shown == [("bob", 1), ("cem", 2), ("dee", 3)]
+
+
+def test_no_agent_is_twice_on_a_page_that_was_read_while_the_board_changed(played: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, counts = reading.rows_and_version, list[int]()
+
+    def changed_after(store: RedisStore, pool: str, method: str, start: int, count: int, **more: Any) -> tuple[reading.Board, str] | None:
+        part = read(store, pool, method, start, count, **more)
+        counts.append(count)
+        if counts == [1, 3]:  # bob falls behind the others
+            live = {"elo": LiveBoard(NAMES, [4.0, 1.0, 2.0, 2.0]), ACTIVITY: LiveBoard(NAMES, [4.0, 40.0, 40.0, 40.0])}
+            assert store.live.publish(head_of(position=13, online=["elo"], agents=4, published_at=NOW), 1, live)
+        return part
+
+    monkeypatch.setattr(reading, "rows_and_version", changed_after)
+    page = played.client.get(ELO, params={"provisional": "exclude", "count": 3}).json()
+    assert [(row["agent"], row["filter_place"]) for row in page["rows"]] == [("bob", 1), ("cem", 2)]
+    assert len(counts) > len([1, 3]), "the page took another read"
 
 
 def test_a_cursor_of_one_choice_is_none_of_another_one(played: Running) -> None:

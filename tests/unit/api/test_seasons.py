@@ -164,10 +164,8 @@ def test_a_requested_season_is_withdrawn_until_it_begins(ended: Running) -> None
         ({"position": 3}, "position 5; the pool is at 3: wait, or withdraw the season by"),
         ({"stopped": "a rating is no number"}, "the pool, which stopped at 20 (a rating is no number): `equirank pools resume"),
         ({"pending": 7}, "a generation that leaves out 7 retracted outcomes"),
-        (
-            {"building": Building(generation=3, progress=0.5, failed="the log lost records")},
-            "generation 3, which cannot be folded (the log lost records): remove the cause; it is tried again after 1, 5, 30 and then",
-        ),
+        ({"building": Building(generation=3, progress=0.5)}, "generation 3 of the present season, which is at 50%: wait, or withdraw"),
+        ({"building": Building(generation=3, progress=0.5, failed="the log lost records")}, "the shard of the pool: start the engine"),
     ],
 )
 def test_a_season_that_has_not_begun_says_what_it_waits_for(ended: Running, head: dict[str, Any], says: str) -> None:
@@ -178,6 +176,29 @@ def test_a_season_that_has_not_begun_says_what_it_waits_for(ended: Running, head
         patch.setattr(type(ended.store.live), "head", lambda *_: msgspec.structs.replace(known, **head))
         *_, winter = ended.client.get(f"{POOL}/seasons").json()["seasons"]
     assert (winter["status"], winter["waits_for"][: len(says)]) == ("requested", says)
+
+
+@pytest.mark.parametrize(
+    ("building", "says"),
+    [
+        (Building(generation=3, progress=0.25), "generation 3, which is at 25%"),
+        (
+            Building(generation=3, progress=0.5, failed="the log lost records"),
+            "generation 3, which cannot be folded (the log lost records): remove the cause; it is tried again after 1, 5, 30 and then",
+        ),
+        (Building(generation=2, progress=0.5, failed="the log lost records"), "generation 3"),
+    ],
+)
+def test_a_season_that_starts_waits_for_its_own_generation(ended: Running, building: Building, says: str) -> None:
+    opening = Opening(generation=2, position=20, keep=0.0, first=3)
+    append(ended, msgspec.structs.replace(SECOND, number=3, start=20, season="winter", opening=opening))
+    known = ended.store.live.head(simulated.POOL)
+    assert known is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(ended.store.live), "head", lambda *_: msgspec.structs.replace(known, building=building))
+        *_, winter = ended.client.get(f"{POOL}/seasons").json()["seasons"]
+    assert (winter["status"], winter["waits_for"][: len(says)]) == ("starting", says)
+    assert len(says) > 20 or winter["waits_for"] == says
 
 
 def test_a_season_without_a_report_of_its_shard_says_so(ended: Running) -> None:

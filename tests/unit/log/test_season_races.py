@@ -73,3 +73,27 @@ def test_a_withdrawal_between_the_last_read_and_the_append_counts(log: Log, cont
     monkeypatch.setattr(ControlLog, "append", withdrawn_before)
     control.want(wanted)
     assert requested(control) == (None, ("eve",))
+
+
+def test_settings_of_a_season_that_begins_before_their_append_are_for_it(
+    log: Log, control: ControlLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, append = generations.wish(control.standing("p"), time=1.0, bans=["eve"]), ControlLog.append
+
+    def begun_before(self: ControlLog, record: Any) -> int:
+        monkeypatch.setattr(ControlLog, "append", append)
+        with closing(ControlLog(log.control)) as shard:
+            asked = shard.refresh().wish("p")
+            assert asked is not None
+            shard.create_generation(generations.after_wish(shard.refresh(), asked, 10, 0, 1.0))
+        return append(self, record)
+
+    monkeypatch.setattr(ControlLog, "append", begun_before)
+    control.want(wanted)
+    assert requested(control) == (None, ("eve",))
+    state = control.refresh()
+    assert [(season.name, season.status) for season in seasons.seasons(state, "p")] == [("first", "running"), ("autumn", "starting")]
+    asked = state.wish("p")
+    assert asked is not None
+    control.create_generation(generations.after_wish(state, asked, 11, 0, 2.0))
+    assert [season.name for season in seasons.seasons(control.refresh(), "p")] == ["first", "autumn"], "it begins once"

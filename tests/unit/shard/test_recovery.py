@@ -10,12 +10,12 @@ import pytest
 from ratings_core.arrays.frozen import Arrays
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.log import ControlLog
-from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, Takeover
+from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, Serve, Takeover
 from services.log.partition import partition_of
 from services.log.protocol import BatchDamaged, Drops, Log, LogError, Reader, Records
 from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
-from services.shard.recovery import WrongLog, check_homes, recover, restore, served
+from services.shard.recovery import WrongLog, beginning, check_homes, recover, restore, served
 from services.state.pool import PoolState
 from tests.support import pools
 
@@ -195,3 +195,22 @@ def test_the_control_log_may_go_on_while_its_pools_are_gone_through(log: Log, mo
 
     monkeypatch.setattr(recovery, "partition_of", meanwhile)
     assert [made.pool for made in served(home("a", log.outcomes.partitions), log.outcomes, control)] == ["a"]
+
+
+def test_a_partition_without_a_checkpoint_begins_where_letters_may_be_missing(log: Log) -> None:
+    """A generation after the first serves only once a checkpoint contains it, so letters of earlier records are written."""
+    assert beginning(0, log.outcomes, ControlState()) == 0
+    control = pools.control_of(pools.pool_of("p"), start=1)
+    assert beginning(0, log.outcomes, control) == 0
+    control.apply(10, pools.first_generation(pools.pool_of("p"), number=2, start=1))
+    assert beginning(0, log.outcomes, control) == 0, "it does not serve"
+    control.apply(11, Serve(pool="p", number=2, time=0.0))
+    assert beginning(0, log.outcomes, control) == 1
+
+
+def test_a_partition_whose_first_outcomes_are_forgotten_begins_at_them(log: Log) -> None:
+    assert isinstance(log.outcomes, Drops)
+    while not log.outcomes.drop(0, 2, 10.0):
+        pass
+    assert log.outcomes.begin(0) == 2
+    assert beginning(0, log.outcomes, pools.control_of(pools.pool_of("p"), start=1)) == 1, "its shard stops: records are lost"
