@@ -134,19 +134,13 @@ def test_provisional_agents_that_match_other_filters_are_paged(played: Running, 
         assert (shown, second["next"]) == ([("cem", 1), ("dee", 2)], None)
 
 
-def test_past_boards_are_shown_without_provisional_agents(played: Running) -> None:
+def test_past_solves_have_no_marks_and_refuse_the_choice(played: Running) -> None:
     board = solved_of(method="copeland", position=12, ratings=[(name, 4.0 - i) for i, name in enumerate(NAMES)])
-    rows = [msgspec.structs.replace(row, rank_low=1, rank_high=4) if row.agent == "ann" else row for row in board.result.agents]
-    marked = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
-    played.store.solved.publish_history("blitz", "copeland", [kept(marked)])
-    url, wanted = COPELAND, {"position": 12, "provisional": "exclude"}
-    first = played.client.get(url, params={**wanted, "count": 2}).json()
-    assert [(row["agent"], row["rank"], row["filter_place"]) for row in first["rows"]] == [("bob", 2, 1), ("cem", 3, 2)]
-    second = played.client.get(url, params={"provisional": "exclude", "count": 2, "cursor": first["next"]}).json()
-    assert ([(row["agent"], row["filter_place"]) for row in second["rows"]], second["next"]) == ([("dee", 3)], None)
-    assert played.client.get(url, params={"cursor": first["next"]}).status_code == 422
-    lines = played.client.get(url, params={**wanted, "format": "csv"}).text.splitlines()
-    assert [line.split(",")[1] for line in lines[1:]] == ["bob", "cem", "dee"]
+    played.store.solved.publish_history("blitz", "copeland", [kept(board)])
+    rows = played.client.get(COPELAND, params={"position": 12}).json()["rows"]
+    assert [(row["agent"], row.get("provisional", False)) for row in rows] == [(name, False) for name in NAMES]
+    answer = played.client.get(COPELAND, params={"position": 12, "provisional": "exclude"})
+    assert (answer.status_code, "past solves" in answer.text) == (422, True)
 
 
 def test_filters_of_details_go_with_the_choice(played: Running) -> None:
