@@ -113,6 +113,27 @@ def _cells(score: Score) -> tuple[str, ...]:
     return (score.name, settings, str(score.log_loss), behind, str(score.brier), right, f"{score.calibration_error:.4f}")
 
 
+def summary(boards: Mapping[str, Scoreboard]) -> list[str]:
+    """A table of the defaults of all methods over all histories, least mean distance first."""
+    behind = {
+        method: [score.behind for board in boards.values() for score in board.scores if score.method == method and not score.chosen]
+        for method in dict.fromkeys(score.method for board in boards.values() for score in board.scores)
+    }
+    lines = [
+        "## Defaults over all histories",
+        "",
+        "*Level* counts histories where the default is not behind the best row of the table, or by no more than the interval.",
+        "",
+        "| method | mean log loss behind the best | largest | level |",
+        "| --- | --- | --- | --- |",
+    ]
+    for method, means in sorted(behind.items(), key=lambda item: np.mean([one.value for one in item[1]])):
+        values = [one.value for one in means]
+        level = sum(one.value <= one.half for one in means)
+        lines.append(f"| {method} | {np.mean(values):.4f} | {max(values):.4f} | {level} of {len(means)} |")
+    return [*lines, ""]
+
+
 def page(boards: Mapping[str, Scoreboard], missing: list[str], quick: bool) -> str:
     """The page."""
     refits, command = (QUICK_REFITS, " --quick") if quick else (REFITS, "")
@@ -127,6 +148,8 @@ def page(boards: Mapping[str, Scoreboard], missing: list[str], quick: bool) -> s
         "```",
         "",
     ]
+    if boards:
+        lines += summary(boards)
     for name, board in boards.items():
         lines += section(HISTORIES[name][0], board)
     if missing:
