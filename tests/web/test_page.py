@@ -128,6 +128,25 @@ def test_a_display_name_is_shown_in_place_of_the_name_which_is_its_title(filled:
         assert page.evaluate("location.search") == "?country=DE"
 
 
+def test_what_is_typed_stays_while_the_page_is_drawn_anew(filled: Running, browser: Browser) -> None:
+    with browser.page(filled.url, "/pools/rps") as page:
+        page.wait("1510.5", "12 games")
+        page.click(".filters summary")
+        for field, text in (("country", "DE"), ("organisation", "Acme")):
+            page.type(f"input[name={field}]", text)
+        boards = {"elo": LiveBoard(["paper", "rock"], [1511.5, 1489.0]), ACTIVITY: LiveBoard(["paper", "rock"], [3.0, 2.0])}
+        head = head_of("rps", position=14, published_at=NOW, online=["elo"], outcomes=13)
+        assert filled.store.live.publish(head, 1, boards)
+        page.wait("1511.5", "13 games")
+        typed = "['country', 'organisation'].map((name) => document.querySelector(`input[name=${name}]`).value).join()"
+        assert page.evaluate(typed) == "DE,Acme"
+        page.evaluate("document.querySelector('.filters button').click()")
+        page.until("location.search === '?country=DE&organisation=Acme'")
+        page.until(f"{typed} === 'DE,Acme'")
+        page.click(".filters a", "Clear")
+        page.until(f"location.search === '' && {typed} === ','")
+
+
 def test_a_board_with_intervals_shows_them_and_those_of_ranks(filled: Running, browser: Browser) -> None:
     solved = solved_of("rps", method="copeland", position=11)
     told = [msgspec.structs.replace(row, low=0.25, high=0.75, rank_low=1, rank_high=2) for row in solved.result.agents]

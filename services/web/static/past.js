@@ -50,7 +50,7 @@ export class Times extends Live {
     const open = (/** @type {any} */ event) => event.target.open && this.setState({ open: true });
     return html`<details class="times" open=${Boolean(at)} onToggle=${open}><summary>Past boards</summary>
       ${times.length > 1 ? html`<label>History <input type="range" min="0" max=${times.length} value=${Math.max(0, chosen)} aria-valuetext=${label} onInput=${(/** @type {any} */ event) => this.setState({ dragged: Number(event.target.value) })} onChange=${(/** @type {any} */ event) => show(times[Number(event.target.value)] ?? "")} /> <output>${label}</output></label>` : null}
-      <form class="at" onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), show(String(new FormData(event.target).get("at") ?? "")))}><label>The board at (UTC) <input type="datetime-local" name="at" step="1" value=${at} /></label> <button type="submit">Show</button></form></details>`;
+      <form class="at" key=${at} onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), show(String(new FormData(event.target).get("at") ?? "")))}><label>The board at (UTC) <input type="datetime-local" name="at" step="1" defaultValue=${at} /></label> <button type="submit">Show</button></form></details>`;
   }
 }
 

@@ -219,7 +219,11 @@ function Notes({ board }) {
   return notes.length ? html`<ul class="notes">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null;
 }
 
-/** @param {{query: Record<string, string>}} props */
+/**
+ * Fields that choose rows. They keep what is typed while the page is drawn anew, so they get a value only once, and other filters in the
+ * address make another form.
+ * @param {{query: Record<string, string>}} props
+ */
 function Filters({ query: chosen }) {
   const send = (/** @type {any} */ event) => {
     event.preventDefault();
@@ -227,8 +231,8 @@ function Filters({ query: chosen }) {
     go(withQuery(Object.fromEntries(FILTERS.map((name) => [name, String(given.get(name) ?? "").trim()]))));
   };
   const used = FILTERS.filter((name) => chosen[name]).length;
-  const field = (/** @type {string} */ name, /** @type {string} */ label, /** @type {any} */ more) => html`<label>${label} <input name=${name} value=${chosen[name] ?? ""} ...${more} /></label>`;
-  return html`<details class="filters" open=${used > 0}><summary>Filter${used ? ` (${used})` : ""}</summary><form onSubmit=${send}>
+  const field = (/** @type {string} */ name, /** @type {string} */ label, /** @type {any} */ more) => html`<label>${label} <input name=${name} defaultValue=${chosen[name] ?? ""} ...${more} /></label>`;
+  return html`<details class="filters" open=${used > 0}><summary>Filter${used ? ` (${used})` : ""}</summary><form key=${FILTERS.map((name) => chosen[name] ?? "").join("\n")} onSubmit=${send}>
     ${field("country", "Country", { placeholder: "DE", maxlength: 2, size: 4 })}${field("organisation", "Organisation", {})}${field("tag", "Tag", { placeholder: "team:red" })}${field("min_games", "Least games", { type: "number", min: 0 })}
     <button type="submit">Show</button>${used ? html`<a href=${withQuery(Object.fromEntries(FILTERS.map((name) => [name, ""])))} onClick=${follow}>Clear</a>` : null}</form></details>`;
 }
