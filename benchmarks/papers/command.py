@@ -32,7 +32,7 @@ def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, 
     seen = []
     for one in run_papers(papers, where, quick=quick, again=again):
         seen.append(one)
-        _show(one)
+        _show(one, where)
     write_pages(PAPERS, where)
     wrong = sum(one.result.count(Match.NO) for one in seen)
     not_run = [one for one in seen if one.result.status is Status.NOT_RUN]
@@ -48,13 +48,15 @@ def render(folder: Path | None = None) -> None:
     print(f"Pages: {where}")
 
 
-def _show(one: Progress) -> None:
+def _show(one: Progress, folder: Path) -> None:
     head = f"[{one.place:3} of {one.total}] {one.paper.name:16} {one.item.name:24}"
     if one.result.status is Status.NOT_RUN:
         print(f"{head} NOT RUN: needs {one.result.needs}", flush=True)
         return
     took = f"{one.seconds:.1f} s" if one.seconds else "stored"
     print(f"{head} {_counts([one.result.count(kind) for kind in _KINDS])} ({one.result.size}, {took})", flush=True)
+    for figure in one.result.figures:
+        print(f"      {folder / 'figures' / figure.name}.png", flush=True)
     for value in one.result.values:
         if value.match is Match.NO:
             print(f"      NO MATCH {value.label}: printed {value.printed}, ours {value.ours} {value.why}", flush=True)

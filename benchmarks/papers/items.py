@@ -42,7 +42,7 @@ class Match(StrEnum):
     EXPLAINED = "no, explained"
     """Different for a known reason, and our value is the one that the reason predicts."""
     OTHER = "no, other input"
-    """A statement that does not hold on our input. The paper's input is not public, so nothing follows for or against the paper."""
+    """Another value or statement on our input. The paper's input is not public, so nothing follows for or against the paper."""
     NO = "no"
     """Different without an explanation. `equirank papers` fails."""
     NONE = "not printed"
@@ -177,7 +177,16 @@ class Paper:
         return add
 
 
-def equal(label: str, printed: object, ours: object, *, tolerance: float = 0.0, reason: str = "", expected: object = None) -> Value:
+def equal(
+    label: str,
+    printed: object,
+    ours: object,
+    *,
+    tolerance: float = 0.0,
+    reason: str = "",
+    other_input: str = "",
+    expected: object = None,
+) -> Value:
     """Compare a number, a text or a sequence with the printed one.
 
     Args:
@@ -186,12 +195,15 @@ def equal(label: str, printed: object, ours: object, *, tolerance: float = 0.0, 
         ours: Our value. Sequences are compared element by element.
         tolerance: Largest allowed difference of numbers. With printed decimals it is half a unit of the last one.
         reason: Why the printed value does not reproduce. Give `expected` as well.
-        expected: The value that the reason predicts. If ours is another one, the match is `no`.
+        other_input: In place of `reason`: how our input differs from the paper's, which is not public. Give `expected` as well.
+        expected: The value that the reason or our input predicts. If ours is another one, the match is `no`.
     """
     if _near(printed, ours, tolerance):
         return Value(label, shown(printed), shown(ours, tolerance), Match.YES, f"tolerance {tolerance:g}" if tolerance else "")
-    explained = bool(reason) and expected is not None and _near(expected, ours, tolerance)
-    return Value(label, shown(printed), shown(ours, tolerance), Match.EXPLAINED if explained else Match.NO, reason)
+    match = Match.NO
+    if expected is not None and _near(expected, ours, tolerance):
+        match = Match.EXPLAINED if reason else Match.OTHER if other_input else Match.NO
+    return Value(label, shown(printed), shown(ours, tolerance), match, reason or other_input)
 
 
 def within(label: str, printed: float, ours: float, *, noise: float, tolerance: float = 0.0, what: str = "") -> Value:

@@ -27,8 +27,8 @@ _SUMMARY_END: Final = """
 - *Within noise*: the experiment is random, and the difference is at most the noise in the table.
 - *No, explained*: the printed value does not follow from the paper's definitions or data, and ours is the value that the stated reason
   predicts.
-- *No, other input*: a statement of the paper that does not hold on our input. The paper's input is not public, so nothing follows for or
-  against the paper. It counts as not reproduced.
+- *No, other input*: a value or a statement of the paper that is another one on our input. The paper's input is not public, so nothing
+  follows for or against the paper. It counts as not reproduced.
 - *Items not run*: their input is not public, or was not on the machine. The page of the paper says which.
 
 Which rating predicts real games best: [the scoreboard](scoreboard.md).

@@ -25,11 +25,11 @@ def chosen(names: Sequence[str]) -> list[Paper]:
 
 def _chosen(name: str) -> Paper:
     known = {paper.name: paper for paper in PAPERS}
-    of, _, item = name.partition("/")
+    of, mark, item = name.partition("/")
     if of not in known:
         raise InputError("NAME", name, f"must be a paper, or PAPER/ITEM: {', '.join(known)}")
     paper = known[of]
-    if not item:
+    if not mark:
         return paper
     items = [one for one in paper.items if one.name == item]
     if not items:

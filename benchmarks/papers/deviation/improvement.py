@@ -92,10 +92,7 @@ def _change(curves: Mapping[str, Floats]) -> tuple[float, float]:
     return float(change.mean()), float(change.std() / np.sqrt(len(change)))
 
 
-_OTHER_RUNS: Final = (
-    "other random policies: their gaps are large and fall at first under any rating; "
-    "the ratings differ by less than the error of these runs, so they do not decide the claim"
-)
+_OTHER_RUNS: Final = "other random policies: their gaps are large, and fall at first under any rating"
 
 
 def _compared(curves: Curves) -> list[Value]:

@@ -45,7 +45,7 @@ def fitted_melo(chances: Floats, rounds: int = 50_000) -> Floats:
 def go(_: Run) -> Output:
     ratings = centred_elo(EMPIRICAL) * math.log(10) / 400
     elo, melo = 1 / (1 + np.exp(-np.subtract.outer(ratings, ratings))), fitted_melo(EMPIRICAL)
-    reason = "the printed fit is of eight agents, of which the paper prints three; ours is of these three"
+    other = "the printed fit is of eight agents, of which the paper prints three; ours is of these three"
     values = []
     for name, printed, ours, expected, tolerance in (
         ("Elo", PRINTED_ELO, elo, ELO_OF_THREE, 5e-3),
@@ -54,7 +54,9 @@ def go(_: Run) -> Output:
         for a, b in ((0, 1), (0, 2), (1, 2)):
             label = f"{name}: {PLAYERS[a]} beats {PLAYERS[b]}"
             values.append(
-                equal(label, float(printed[a, b]), float(ours[a, b]), tolerance=tolerance, reason=reason, expected=float(expected[a, b]))
+                equal(
+                    label, float(printed[a, b]), float(ours[a, b]), tolerance=tolerance, other_input=other, expected=float(expected[a, b])
+                )
             )
     likely = np.triu(EMPIRICAL, 1) > 0.5
     wrong = [int((np.triu(ours > 0.5, 1) != likely)[np.triu_indices(3, 1)].sum()) for ours in (elo, melo)]

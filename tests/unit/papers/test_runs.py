@@ -45,6 +45,9 @@ def test_a_reason_explains_only_the_value_that_it_predicts():
     assert equal("difference", ours=87.61, **wrong).match is Match.EXPLAINED
     assert equal("difference", ours=90.0, **wrong).match is Match.NO
     assert equal("difference", 98, 87.6, reason="no value is expected").match is Match.NO
+    other = {"printed": 0.41, "other_input": "three of eight agents", "expected": 0.43, "tolerance": 0.005}
+    assert equal("chance", ours=0.43, **other).match is Match.OTHER
+    assert equal("chance", ours=0.47, **other).match is Match.NO
 
 
 def test_noise_claims_and_values_without_a_printed_one():
@@ -62,8 +65,9 @@ def test_one_item_is_chosen_by_its_name():
     assert [item.name for item in one.items] == ["figure-2"]
     assert whole is next(paper for paper in PAPERS if paper.name == "deviation")
     assert len(next(paper for paper in PAPERS if paper.name == "vase").items) > 1
-    with pytest.raises(InputError, match="must name an item of vase: "):
-        chosen(["vase/figure-200"])
+    for name in ("vase/figure-200", "vase/"):
+        with pytest.raises(InputError, match="must name an item of vase: "):
+            chosen([name])
     with pytest.raises(InputError, match="must be a paper, or PAPER/ITEM"):
         chosen(["voting"])
 
