@@ -154,7 +154,7 @@ DAMAGED = {
     msgspec.json.encode(LETTER | {"excerpt": "", "offset": -1}): ">= 0",
     msgspec.json.encode(LETTER | {"excerpt": "", "item": -2}): ">= -1",
     b'{"offset":1%s}' % (b"0" * 400): "at `$.offset`",
-    b'{"pool":"\xed\xa0\x80"}': "decode",
+    b'{"pool":"\xed\xa0\x80"}': "utf-8",
 }
 
 
