@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import methodcaller
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -33,7 +33,7 @@ _RATINGS_A_CALL: Final = 2000
 _pack_members = msgspec.msgpack.Encoder().encode
 _encode_head = msgspec.json.Encoder().encode
 _decode_head = msgspec.json.Decoder(PoolHead).decode
-_decode_page = msgspec.json.Decoder(tuple[int, int, int, str, list[str], list[str | Literal[False]], list[str | Literal[False]]]).decode
+_decode_page = msgspec.json.Decoder(tuple[int, int, int, str, list[str], list[str | bool], list[str | bool]]).decode
 
 
 class LiveBoards:
@@ -305,7 +305,7 @@ def _page(head: PoolHead, method: str, answer: str) -> BoardPage:
     total, start, better, token, flat, activity, beliefs = _decode_page(answer)
     rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method_of(method))
     if model is not None:
-        held = (of_text(text) if text else None for text in beliefs)
+        held = (of_text(text) if isinstance(text, str) else None for text in beliefs)
         rows = [believed(row, belief, model, head.pool_time) for row, belief in zip(rows, held, strict=True)]
     return BoardPage(head, method, total, rows, [_outcomes(score or None) for score in activity], token)
 
