@@ -485,7 +485,7 @@ def test_a_pool_that_starves_shows_in_the_metrics(tasks: Solves, tmp_path: Path)
         found = runner.health(now)
         assert found.waiting == dict.fromkeys(waiting, 1)
         assert found.longest_wait == dict.fromkeys(waiting, now - 100.0)
-        assert found.outdated == {"copeland": now - 10.0, "bradley_terry": now - 10.0, "insight": now - 10.0}
+        assert found.outdated == {"copeland": now - 100.0, "bradley_terry": now - 100.0, "insight": now - 100.0}, "since they are due"
     end_newest(tasks)
     runner.step(401.0, [manifest_at(2)], control)
     assert stuck not in runner.health(401.0).outdated
@@ -511,7 +511,7 @@ def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: Solves, tm
     runner.step(60.0, [manifest_at(2)], control)
     wall[0] = 90.0
     assert runner.health(90.0).unpublished["copeland"] == 1
-    assert runner.health(90.0).outdated["copeland"] == 89.0, "of the board that readers see, not of the newer one"
+    assert runner.health(90.0).outdated["copeland"] == 40.0, "readers see the board that was outdated at 50, not the newer one"
     store.fails = lambda: None
     runner.step(91.0, [manifest_at(2)], control)
     assert store.boards["copeland"].position == 2
