@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus, Parameters
 
-
 _ANSWERS: Final = frozenset({JobEvent.SUCCEEDED, JobEvent.REFUSED})
 """Ends of a try that answer it. A method that does not apply to its data is no failure."""
 

@@ -1,6 +1,7 @@
 """Replaces erased names in results, a few boards in each step of the engine, so that shards and solves do not wait for a pool's boards."""
 
 import logging
+from collections import Counter
 from collections.abc import Container
 from itertools import islice
 from typing import Final
@@ -63,6 +64,10 @@ class ResultErasure(Container[Job]):
                 return
         if not self._left:
             self._troubles.over(_TROUBLE)
+
+    def left(self) -> dict[str, int]:
+        """Pool -> number of its boards whose results are still to be searched."""
+        return dict(Counter(job.pool for job in self._left))
 
     def erased(self, pool: str) -> tuple[ErasedName, ...]:
         """The erased names of a pool, once none of its results contains one; empty before."""

@@ -23,6 +23,7 @@ class SolveHealth:
         unpublished: Boards that the store has not taken yet, by method.
         certificates: Largest certificate on the boards, by method.
         replicates: Replicates solved for intervals, by method.
+        erasing: Boards whose results are still to be searched for erased names.
         unconnected: Pools with agents that never met the others, as their newest insight reports.
         thinly_led: Pools led by weakly connected agents, as their newest insight reports.
     """
@@ -39,6 +40,7 @@ class SolveHealth:
     unconnected: int = 0
     thinly_led: int = 0
     replicates: Mapping[str, float] = field(default_factory=dict)
+    erasing: int = 0
 
 
 def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:

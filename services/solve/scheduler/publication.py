@@ -40,6 +40,7 @@ class Reconciler:
         self._pools_a_look = pools_a_look
         self._looked_to, self._looked_at = "", float("-inf")
         self._troubles = LogThrottle()
+        self._erasing: dict[str, int] = {}
 
     def publish(self) -> list[Job]:
         """Publish the next results that the store lacks, at most `BOARDS_A_CALL`. Stops at the first failure of the store or of the files.
@@ -65,7 +66,7 @@ class Reconciler:
         return gone
 
     def find_published(self) -> None:
-        """At the start, find the loaded results that the store has. They need no publication. If the store fails, the others keep theirs."""
+        """At the start, find the loaded results that the store has, which need no publication. After a failure, the others are published."""
         while (held := self._look()) is not None:
             for job, result in self._results.items():
                 if job.pool in held:
@@ -105,6 +106,17 @@ class Reconciler:
         pools = sorted(boards)[: self._pools_a_look]
         before = list(accumulate(boards[pool] for pool in pools))
         return [pool for pool, number in zip(pools, before, strict=True) if number <= _BOARDS_A_LOOK] or pools[:1]
+
+    def note_erasing(self, left: Mapping[str, int]) -> None:
+        """Show in how many boards of each pool names are still to be replaced. If the store does not answer, the next call shows it."""
+        if left == self._erasing or not self._backoff.over:
+            return
+        try:
+            with self._backoff.asking():
+                self._boards.note_erasing(dict.fromkeys(self._erasing, 0) | dict(left))
+        except StoreError:
+            return
+        self._erasing = dict(left)
 
     def sequence_of(self, job: Job) -> int:
         """Sequence of the board of a job in the store, or of its removal; 0 without one, and if the store does not answer now."""

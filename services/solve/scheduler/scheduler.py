@@ -23,7 +23,7 @@ from services.control.records import ControlState
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals import plan as intervals
-from services.solve.planning.contents import contents_of, offered_methods
+from services.solve.planning.contents import KnownContents
 from services.solve.planning.due import SolvePace, due
 from services.solve.planning.jobs import ContentKey, Job, JobEvent, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
@@ -98,7 +98,7 @@ class SolveScheduler:
             {job: Given(data_of(board.generation, board.data), board.outcomes, board.parameters) for job, board in results.boards().items()}
         )
         self._plan, self._counters = _Plan(), _Counters()
-        self._erasure = ResultErasure(results)
+        self._contents, self._erasure = KnownContents(), ResultErasure(results)
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in ended tries, plan and start due jobs, and publish results that the store lacks.
@@ -111,10 +111,10 @@ class SolveScheduler:
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
         self._take_in_ended(now, entries)
         self._erase(entries, control)
-        contents = contents_of(entries.values(), control)
-        offered = offered_methods(contents, control)
-        offered |= insight.offered(entries.values(), control, self._results.boards(), self._results.log_identity)
-        offered |= intervals.offered(contents, self._results.boards(), self._interval_seconds)
+        contents, offered = self._contents.of(entries.values(), control)
+        boards = self._results.boards()
+        offered |= insight.offered(entries.values(), control, boards, self._results.log_identity)
+        offered |= intervals.offered(contents, boards, self._interval_seconds)
         jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
         self._ledger.forget_ended(offered)
@@ -165,6 +165,7 @@ class SolveScheduler:
             unpublished=dict(Counter(job.method for job, result in results.items() if result.awaits_store)),
             certificates=health.certificates(results.boards()),
             replicates=dict(self._counters.replicates),
+            erasing=len(self._erasure),
             **insight.alarms(results.boards().values()),
         )
 
@@ -174,6 +175,7 @@ class SolveScheduler:
             if erased := control.generations[pool][entries[pool].generation].erased:
                 self._erasure.request(pool, erased)
         self._erasure.go_on(_BOARDS_A_STEP)
+        self._reconciler.note_erasing(self._erasure.left())
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         """Take in the tries that ended, and start the next jobs."""

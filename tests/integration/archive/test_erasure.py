@@ -31,6 +31,7 @@ from services.engine.eraser import Eraser
 from services.log.protocol import Log
 from services.log.reading import read_range
 from services.runtime.settings import Settings
+from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.flights import TaskLimits
 from services.solve.scheduler.scheduler import open_scheduler
