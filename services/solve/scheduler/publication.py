@@ -66,7 +66,7 @@ class Reconciler:
         return gone
 
     def find_published(self) -> None:
-        """At the start, find the loaded results that the store has, which need no publication. After a failure, the others are published."""
+        """At the start, find the loaded results that the store has: they need no publication. After a failure, the rest is published."""
         while (held := self._look()) is not None:
             for job, result in self._results.items():
                 if job.pool in held:
