@@ -181,6 +181,17 @@ def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, r
     assert NAME not in listed
 
 
+def test_the_status_says_how_many_boards_are_left(installation: Installation, run: Run) -> None:
+    run("erase", "--pool", POOL, "--agent", NAME, "--by", "case 7", "--no-wait")
+    assert "folds the pool again without the name" in run("erase", "--status")
+    with working(installation.settings, installation.log):
+        until(lambda: "replaces the name in all other data" in run("erase", "--status"), "the new generation serves")
+    with store_of(installation.settings) as store:
+        store.solved.note_erasing({POOL: 1840})
+    told = "live boards show the token; the engine now replaces the name in solved boards, of which 1840 may still show it"
+    assert told in " ".join(run("erase", "--pool", POOL, "--agent", NAME, "--by", "case 7", "--no-wait").split())
+
+
 def test_outcomes_that_hold_the_name_later_count_for_the_token(
     installation: Installation, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
