@@ -210,7 +210,7 @@ ENGINE: Final = (
     Metric(
         "gauge",
         "equirank_solved_age_seconds",
-        "Longest time in seconds for which a solved board has lacked outcomes although its next solve was due. A failed solve does not end it.",
+        "Longest time in seconds for which a board has lacked outcomes although its solve was due. A failed solve does not end it.",
         ("method",),
     ),
     Metric("counter", "equirank_bootstrap_replicates_total", "Refits to resampled data, for intervals.", ("method",)),
