@@ -143,6 +143,8 @@ def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter], n
 
 def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]) -> Sent:
     """Send one letter, if it breaks no rule and `texts` lacks its hash. Adds the hash (SHA-256) to `texts`."""
+    if letter.reason == Reason.CONFLICTING_ID:  # it would conflict again
+        return Sent(letter, Outcome.STILL_REFUSED, f"{letter.path} {letter.rule}")
     try:
         value = original(log, letter)
     except (OffsetLost, BatchDamaged):  # other letters can still be sent

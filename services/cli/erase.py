@@ -12,6 +12,8 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services.admin.erasure import request_erasure
 from services.archive.location import unused_archive
+from services.boards.store.protocol import StoreError
+from services.boards.store.redis import RedisStore
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.control.erasures import ErasureRequest
@@ -42,25 +44,26 @@ def erase(
     settings, console = settings_of(data), Console(soft_wrap=True)
     with opened(settings) as (log, control):
         if status:
-            _list(console, control.refresh(), pool)
+            with reached(settings, log.outcomes.identity) as store:
+                _list(console, control.refresh(), pool, store)
             return
         if pool is None or agent is None or by is None:
             missing = next(name for name, value in (("--pool", pool), ("--agent", agent), ("--by", by)) if value is None)
             raise InputError(missing, None, "must be given: `equirank erase --pool POOL --agent NAME --by WHO`, or --status")
         with reached(settings, log.outcomes.identity) as store:
             request = request_erasure(control, None if store is None else store.live, pool, agent, by, unknown=unknown)
-        console.print(f"{agent} of {pool} becomes {request.name.token}", highlight=False)
-        for warning in unused_archive(settings, log.outcomes):
-            console.print(warning, highlight=False)
-        _follow(console, control, request, wait=wait)
+            console.print(f"{agent} of {pool} becomes {request.name.token}", highlight=False)
+            for warning in unused_archive(settings, log.outcomes):
+                console.print(warning, highlight=False)
+            _follow(console, control, request, store, wait=wait)
 
 
-def _follow(console: Console, control: ControlLog, request: ErasureRequest, *, wait: bool) -> None:
+def _follow(console: Console, control: ControlLog, request: ErasureRequest, store: RedisStore | None, *, wait: bool) -> None:
     """Print each new state of the erasure until it is done. Without `wait`, print the present state only."""
     reported = ""
     while True:
         state = control.refresh()
-        if (now := _state(state, request)) != reported:
+        if (now := _state(state, request, store)) != reported:
             reported = now
             console.print(now, highlight=False)
         if state.erasures.is_done(request):
@@ -71,25 +74,35 @@ def _follow(console: Console, control: ControlLog, request: ErasureRequest, *, w
         time.sleep(_LOOK_SECONDS)
 
 
-def _list(console: Console, state: ControlState, pool: str | None) -> None:
+def _list(console: Console, state: ControlState, pool: str | None, store: RedisStore | None) -> None:
     token = Column("token", min_width=_TOKEN_WIDTH)  # not folded, so that it can be copied
     table = Table(token, *(Column(name, overflow="fold") for name in ("pool", "asked by", "asked at", "state")))
     for request in state.erasures.requests:
         if pool in {None, request.pool}:
-            table.add_row(*map(Text, (request.name.token, request.pool, request.by, _time(request.time), _state(state, request))))
+            table.add_row(*map(Text, (request.name.token, request.pool, request.by, _time(request.time), _state(state, request, store))))
     console.print(table)
     if state.erasures.done:
         console.print(_STILL, highlight=False)
 
 
-def _state(state: ControlState, request: ErasureRequest) -> str:
-    """The state of an erasure as text."""
+def _state(state: ControlState, request: ErasureRequest, store: RedisStore | None) -> str:
+    """The state of an erasure as text. store: The log's store, None if it does not answer."""
     if (done := state.erasures.done.get((request.pool, request.name.token))) is not None:
         return f"erased at {_time(done.time)}"
     serving = state.serving(request.pool)
     if serving is not None and request.name not in serving.erased:
         return "the engine folds the pool again without the name; boards show the name until then"
-    return "boards show the token; the engine now replaces the name in all other data"
+    if boards := _boards_left(store, request.pool):
+        return f"live boards show the token; the engine now replaces the name in solved boards, of which {boards} may still show it"
+    return "live boards show the token; the engine now replaces the name in all other data"
+
+
+def _boards_left(store: RedisStore | None, pool: str) -> int:
+    """Number of solved boards that the engine has not searched; 0 if it is not known."""
+    try:
+        return 0 if store is None else store.solved.erasing(pool)
+    except StoreError:  # the state in the control log is shown all the same
+        return 0
 
 
 def _time(seconds: float) -> str:

@@ -160,6 +160,7 @@ _SINGLE: Final[dict[str, Callable[[EngineMetrics], float]]] = {
     "equirank_archive_failures_total": lambda engine: engine.archive.failures,
     "equirank_erasures_pending": lambda engine: engine.erasures.pending,
     "equirank_erasure_pending_seconds": lambda engine: engine.erasures.oldest_seconds,
+    "equirank_erasure_boards": lambda engine: engine.solves.erasing,
     "equirank_erasure_failures_total": lambda engine: engine.erasures.failures,
 }
 """Metric without labels -> its value."""

@@ -121,6 +121,7 @@ ENGINE: Final = (
         "Erasures that are not complete: boards, results, checkpoints or the archive may still contain the name.",
     ),
     Metric("gauge", "equirank_erasure_pending_seconds", "Seconds since the oldest incomplete erasure was requested."),
+    Metric("gauge", "equirank_erasure_boards", "Solved boards whose results are still to be searched for erased names."),
     Metric("counter", "equirank_erasure_failures_total", "Failed erasures. They are retried."),
     Metric("counter", "equirank_outcomes_total", "Outcomes counted by serving generations.", ("partition",)),
     Metric("counter", "equirank_duplicates_total", "Outcomes dropped because their id was already counted.", ("partition",)),
@@ -207,7 +208,10 @@ ENGINE: Final = (
         ("method",),
     ),
     Metric(
-        "gauge", "equirank_solved_age_seconds", "Age in seconds of the oldest solved board with a late or failed next solve.", ("method",)
+        "gauge",
+        "equirank_solved_age_seconds",
+        "Longest time in seconds for which a board has lacked outcomes although its solve was due. A failed solve does not end it.",
+        ("method",),
     ),
     Metric("counter", "equirank_bootstrap_replicates_total", "Refits to resampled data, for intervals.", ("method",)),
     Metric("gauge", "equirank_solved_unpublished", "Solved boards not yet written to the store.", ("method",)),

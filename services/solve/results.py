@@ -8,7 +8,8 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Final
+from itertools import groupby, islice
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +25,22 @@ log = logging.getLogger("equirank.solve")
 _FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<board>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})\.json$")
 _END: Final = ".json"
 _INTERVALS_END: Final = "-intervals.json"
+
+
+class NewestFile(NamedTuple):
+    """The newest result of a board.
+
+    Attributes:
+        name: Name of its file.
+        board: The result.
+        kept: Number of kept results of the board, unreadable ones and those of other logs included.
+        sequence: The largest sequence of these results.
+    """
+
+    name: str
+    board: SolvedBoard
+    kept: int
+    sequence: int
 
 
 class ResultFiles:
@@ -115,11 +132,14 @@ class ResultFiles:
         """Names of the files of one board, oldest result first."""
         return self._named(_folder(job))
 
-    def kept(self, log: str) -> Iterator[tuple[str, SolvedBoard]]:
-        """Files and readable results that were computed from this log, grouped by pool and board, oldest first in each group."""
-        for name in self._named("results"):
-            if (board := self.read(name)) is not None and board.log == log:
-                yield name, board
+    def newest_of_boards(self, log: str) -> Iterator[NewestFile]:
+        """The newest readable result of each board that was computed from this log. Earlier results are not read."""
+        for _, names in groupby(self._named("results"), lambda name: name.split("/")[1:3]):
+            files = list(names)
+            sequence = max(int(match["sequence"]) for name in files if (match := _FILE.match(name)))
+            of_log = ((name, board) for name in reversed(files) if (board := self.read(name)) is not None and board.log == log)
+            for name, board in islice(of_log, 1):
+                yield NewestFile(name, board, min(len(files), self.most), sequence)
 
     def newest(self, job: Job) -> Iterator[SolvedBoard]:
         """The readable results of one board, newest first."""

@@ -69,6 +69,7 @@ class PoolContent:
         tallies: Counts for solved methods.
         dedupe: Ids of the last outcomes counted.
         counts: One number for each of `COUNTERS`.
+        conflicting: Indexes of the conflicts in the newest call of `fold`, int64 (k,). Not part of the content.
         clock: Pool time.
         history: Newest outcomes with their ratings; None if the generation keeps no history or has no online method. It is not part of
             the content: `arrays` leaves it out.
@@ -81,6 +82,7 @@ class PoolContent:
         self.ratings, self.tallies = OnlineRatings(kind, generation), Tallies(self._fold)
         self.dedupe = DedupeWindow(self._fold.dedupe_window)
         self.counts = dict.fromkeys(COUNTERS, 0)
+        self.conflicting: NDArray[np.int64] = np.zeros(0, np.int64)
         self.clock = PoolClock(self._fold.bucket_seconds)
         self.history = OutcomeHistory(tuple(self.ratings.raters)) if self._fold.history and self.ratings.raters else None
         self._frozen: FrozenPool | None = None
@@ -145,8 +147,9 @@ class PoolContent:
             Ids of the agents in the new outcomes; an agent occurs once for each time that the outcomes name it.
         """
         verdicts = self.dedupe.admit(columns.id_hash, columns.body_hash)
+        self.conflicting = np.flatnonzero(verdicts == CONFLICT)
         self.counts["duplicates"] += int(np.count_nonzero(verdicts == DUPLICATE))
-        self.counts["conflicts"] += int(np.count_nonzero(verdicts == CONFLICT))
+        self.counts["conflicts"] += len(self.conflicting)
         columns = columns.take(verdicts == NEW)
         return self.count(columns) if len(columns) else _NO_AGENTS
 

@@ -4,7 +4,7 @@ The path of an outcome: `fold` refuses outcomes of the other kind, applies the g
 folds the other outcomes into the content.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -27,6 +27,7 @@ from services.wire.columns import Outcomes, Retractions
 from services.wire.pools import Kind
 from services.wire.refusals import Reason
 
+_CONFLICTS_WITH_LETTER: Final = 1000
 _FORM: Final = {Kind.GAMES: Games, Kind.SCORES: TaskScores}
 
 
@@ -44,6 +45,15 @@ class Refused(NamedTuple):
     reason: Reason
     path: str
     rule: str
+
+
+def has_letter(number: int) -> bool:
+    """Whether the conflict with this number has a dead letter. Conflicts of a generation are numbered from 1.
+
+    The first thousand have one, and then each thousandth: a producer that sends a million outcomes again with other content would
+    otherwise fill the topic of dead letters. The number does not depend on how records are split into calls.
+    """
+    return number <= _CONFLICTS_WITH_LETTER or number % _CONFLICTS_WITH_LETTER == 0
 
 
 class Changes(NamedTuple):
@@ -127,24 +137,32 @@ class PoolState:
     # -- folding
 
     def fold(self, outcomes: Outcomes) -> list[Refused]:
-        """Fold outcomes in order. Returns the outcomes that the pool refuses; they count in the counter `refused`."""
+        """Fold outcomes in order.
+
+        Returns:
+            The outcomes that become dead letters: those that the pool refuses, which count in the counter `refused`, and those that
+            conflict with a counted outcome, as far as they have letters (`has_letter`). They count in the counter `conflicts`.
+        """
         self._about_to_change()
         self.changes.version += 1
         if isinstance(outcomes, Retractions):
             self.content.counts["retractions"] += len(outcomes)
             return []
         refused: list[Refused] = []
+        conflicts: list[Refused] = []
         if isinstance(outcomes, _FORM[self.kind]):
             own = np.arange(len(outcomes))
             if self.content.edits is not None:
                 outcomes, kept = self.content.edits.apply(outcomes, self.content.agents)
                 own = np.flatnonzero(kept)
-            for within in self._within_limits(outcomes, refused, own):
+            for within, at in self._within_limits(outcomes, refused, own):
+                before = self.content.counts["conflicts"]
                 self.changes.touch(self.content.fold(within), len(self.content.agents))
+                conflicts += _conflicts(at[self.content.conflicting].tolist(), before)
         else:
             refused = [self._of_other_kind(i) for i in range(len(outcomes))]
         self.content.counts["refused"] += len(refused)
-        return refused
+        return refused + conflicts
 
     def _about_to_change(self) -> None:
         if self.on_change is not None:
@@ -154,8 +172,10 @@ class PoolState:
     def _of_other_kind(self, at: int) -> Refused:
         return Refused(at, Reason.WRONG_KIND, "pool", f"holds {self.kind.value} outcomes only")
 
-    def _within_limits(self, columns: Games | TaskScores, refused: list[Refused], own: NDArray[np.int64]) -> Iterator[Games | TaskScores]:
-        """Yield parts of `columns` that fit the limits. Outcomes that exceed a limit are added to `refused`.
+    def _within_limits(
+        self, columns: Games | TaskScores, refused: list[Refused], own: NDArray[np.int64]
+    ) -> Iterator[tuple[Games | TaskScores, NDArray[np.int64]]]:
+        """Yield parts of `columns` that fit the limits, each with its part of `own`. Outcomes that exceed a limit are added to `refused`.
 
         The caller has to fold each part before it takes the next one, because the limits depend on the names folded so far. The time is
         n log n in the number of outcomes.
@@ -167,7 +187,7 @@ class PoolState:
         """
         limits = PoolLimits(self.generation.fold, self.content.agents, self.content.tasks)
         if (broken := limits.broken(columns)) is None:
-            yield columns
+            yield columns, own
             return
         if len(columns) == 1:
             refused.append(Refused(int(own[0]), *broken))
@@ -283,3 +303,12 @@ class PoolState:
         """Bytes of memory by part, reserved capacity included."""
         held = self.content.memory()
         return {**held, "ratings": held["ratings"] + self.changes.nbytes}
+
+
+def _conflicts(conflicting: Iterable[int], before: int) -> list[Refused]:
+    """The dead letters of conflicting outcomes. conflicting: their indexes. before: number of conflicts before them."""
+    return [
+        Refused(at, Reason.CONFLICTING_ID, "id", f"must be new: the pool counts another outcome with this id (conflict {number:,})")
+        for number, at in enumerate(conflicting, before + 1)
+        if has_letter(number)
+    ]

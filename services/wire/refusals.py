@@ -30,6 +30,8 @@ class Reason(StrEnum):
     """The outcome's new agents would exceed the pool's limit of agents."""
     TOO_MANY_TASKS = "too_many_tasks"
     """The outcome's new task would exceed the pool's limit of tasks."""
+    CONFLICTING_ID = "conflicting_id"
+    """The pool has counted an outcome with this id and other content. The head counts such outcomes as conflicts, not as refused."""
 
 
 class UnreadableError(Exception):

@@ -15,6 +15,7 @@ from services.state.content import PoolContent
 from services.state.pool import PoolState
 from services.wire import events
 from services.wire.pools import Kind
+from services.wire.refusals import Reason
 from tests.chaos.account import history_differences
 from tests.chaos.fold import Tallies
 from tests.chaos.held import marks, tallies
@@ -32,7 +33,9 @@ def outcomes_of(pool: str) -> list[Sent]:
 
 def folded(pool: str) -> PoolState:
     state = state_of(pool, POOLS[pool], msgspec.convert(fold_of(pool), FoldSettings))
-    assert fold_events(state, events.decode([sent.value for sent in outcomes_of(pool)]).events) == []
+    refused = fold_events(state, events.decode([sent.value for sent in outcomes_of(pool)]).events)
+    assert {one.reason for one in refused} <= {Reason.CONFLICTING_ID}
+    assert len(refused) == state.content.counts["conflicts"]
     return state
 
 

@@ -78,7 +78,7 @@ def test_what_is_wrong_ends_as_the_laws_say_and_the_stream_goes_on(cluster: Clus
         oversized = send.send(pool, game(pool, "huge", "ada", "bob", meta={"x": "y" * (MIB + 1)}))
         send.send(pool, first)
         send.send(pool, {**first, "time": 5.0})  # a retry stamped anew is the same outcome
-        send.send(pool, game(pool, "first", "bob", "ada"))
+        conflict = send.send(pool, game(pool, "first", "bob", "ada"))
         mixed = send.send(pool, [game(pool, "mine", "ada", "bob"), game(other, "theirs", "ada", "bob")])
         wrong_kind = send.send(pool, {"v": 1, "id": "s", "pool": pool, "time": 0.0, "task": "t", "scores": {"ada": 1.0}})
         misplaced = send.send(pool, game(pool, "misplaced", "ada", "bob"), partition=elsewhere)
@@ -87,13 +87,14 @@ def test_what_is_wrong_ends_as_the_laws_say_and_the_stream_goes_on(cluster: Clus
     head = visible(cluster, pool, 4)  # first, good, mine, last
     assert (head["duplicates"], head["conflicts"], head["dead_letters"]) == (2, 1, 1)
     assert cluster.head(other) == {}
-    letters = letters_at(cluster, malformed, not_text, bad_item, oversized, mixed, wrong_kind, misplaced)
+    letters = letters_at(cluster, malformed, not_text, bad_item, oversized, conflict, mixed, wrong_kind, misplaced)
     told = {key: (letter["reason"], letter["path"]) for key, letter in letters.items()}
     assert told == {
         (*malformed, -1): ("unparsable", "$"),
         (*not_text, -1): ("unparsable", "$"),
         (*bad_item, 1): ("bad_field", "$[1].weight"),
         (*oversized, -1): ("too_large", "$"),
+        (*conflict, 0): ("conflicting_id", "id"),
         (*mixed, 1): ("mixed_pools", "$[1].pool"),
         (*wrong_kind, 0): ("wrong_kind", "pool"),
         (*misplaced, 0): ("wrong_partition", "pool"),
@@ -103,7 +104,15 @@ def test_what_is_wrong_ends_as_the_laws_say_and_the_stream_goes_on(cluster: Clus
     assert len(letters[*oversized, -1]["excerpt"]) == 4096
     assert "partitioner" in letters[*misplaced, 0]["rule"]
 
-    expected = {"unparsable": 2, "bad_field": 1, "too_large": 1, "mixed_pools": 1, "wrong_kind": 1, "wrong_partition": 1}
+    expected = {
+        "unparsable": 2,
+        "bad_field": 1,
+        "too_large": 1,
+        "mixed_pools": 1,
+        "wrong_kind": 1,
+        "wrong_partition": 1,
+        "conflicting_id": 1,
+    }
     changes = {
         **{("equirank_dead_letters_total", reason): count for reason, count in expected.items()},
         ("equirank_outcomes_total", ""): 4,

@@ -408,6 +408,14 @@ class TestSolvedBoards:
         store.solved.publish_history("blitz", "maximal_lottery", [kept(solved_of(position=2))], sequence)
         assert [past.position for past in store.solved.history("blitz", "maximal_lottery")] == [2 if replaced else 4]
 
+    def test_the_progress_of_an_erasure_is_kept_by_pool_and_expires(self, store: RedisStore, raw: redis.Redis) -> None:
+        assert store.solved.erasing("blitz") == 0
+        store.solved.note_erasing({"blitz": 40, "chess": 3})
+        assert (store.solved.erasing("blitz"), store.solved.erasing("chess")) == (40, 3)
+        assert all(raw.ttl(key) > 0 for key in raw.scan_iter("*:erasing"))
+        store.solved.note_erasing({"blitz": 0, "chess": 2})
+        assert (store.solved.erasing("blitz"), store.solved.erasing("chess")) == (0, 2)
+
     def test_a_removed_board_keeps_its_rows_for_readers_and_leaves_nothing_else(self, store: RedisStore, raw: redis.Redis) -> None:
         board = msgspec.structs.replace(solved_of(), sequence=3)
         assert store.solved.publish(board)

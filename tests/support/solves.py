@@ -75,11 +75,15 @@ class World:
     def clock(self) -> float:
         return time.time() + self.wall
 
+    def timer(self) -> float:
+        """The scheduler's monotonic timer."""
+        return time.monotonic() + self.ahead
+
     def until(self, condition: Callable[[], bool], what: str) -> None:
         until(lambda: condition() or self._step(), what)
 
     def _step(self) -> None:
-        self.runner.step(time.monotonic() + self.ahead, self.manifests, self.control)
+        self.runner.step(self.timer(), self.manifests, self.control)
 
     def board(self, method: str) -> SolvedBoard | None:
         found = self.store.solved.page(POOL, method, 0, 100)

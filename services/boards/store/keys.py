@@ -20,6 +20,7 @@ part in braces. Names of agents are members and values, never part of a key.
 - equirank:LOG:{pool}:solved:METHOD  hash: generation, position, sequence, version, total, board (JSON without agents' rows). After the
   removal of the board, it has only the sequence below which no board is accepted, for some hours
 - equirank:LOG:{pool}:history:METHOD  list, oldest solve first: for each solve `Past`, then `KeptSolve` (`services.boards.history`) as JSON
+- equirank:LOG:{pool}:erasing  string: number of solved boards that may still show an erased name; it expires
 - equirank:LOG:{pool}:rows:METHOD:VERSION  list: AgentRow as JSON, best first
 - equirank:LOG:{pool}:index:METHOD:VERSION  hash: agent -> its index in the list
 """
@@ -91,6 +92,10 @@ class Keys:
     def history(self, pool: str, method: str) -> str:
         """Key of the kept solves of a method."""
         return self._of(pool, f"history:{method}")
+
+    def erasing(self, pool: str) -> str:
+        """Key of the number of a pool's solved boards that may still show an erased name."""
+        return self._of(pool, "erasing")
 
     def rows(self, pool: str, method: str, version: str) -> str:
         """Key of the rows of one version of a solved board."""

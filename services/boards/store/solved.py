@@ -1,7 +1,7 @@
 """Solved boards on Redis: the rows of each result have keys with a version, and one script switches the pointer to the new version."""
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import methodcaller
 from typing import Any, Final, TypeAlias
@@ -27,6 +27,9 @@ _PLACES_A_CALL: Final = 2000
 """Places of one command. Other readers wait while it runs, about a millisecond."""
 _BARRED_SECONDS: Final = 6 * 3600
 """For this time after the removal of a board, solves that began before it are refused. No task runs longer."""
+
+_ERASING_SECONDS: Final = 600
+"""Numbers of an engine that ended are not shown for longer."""
 
 _encode = msgspec.json.Encoder().encode
 _decode_board = msgspec.json.Decoder(SolvedBoard).decode
@@ -131,6 +134,20 @@ class SolvedBoards:
         """Names of the solved boards of all slices of a pool, sorted."""
         fields = self._redis.run(lambda client: client.hkeys(self._keys.sliced(check_pool_name(pool))))
         return sorted(set(fields) - {""})
+
+    def note_erasing(self, left: Mapping[str, int]) -> None:
+        """Write how many solved boards of each pool may still show an erased name. The numbers expire after `_ERASING_SECONDS`."""
+        names = {self._keys.erasing(check_pool_name(pool)): boards for pool, boards in left.items()}
+        self._redis.pipeline(
+            [
+                methodcaller("set", name, boards, ex=_ERASING_SECONDS) if boards else methodcaller("unlink", name)
+                for name, boards in names.items()
+            ]
+        )
+
+    def erasing(self, pool: str) -> int:
+        """Number of a pool's solved boards that may still show an erased name, as the engine wrote it last; 0 if it wrote none lately."""
+        return int(self._redis.run(lambda client: client.get(self._keys.erasing(check_pool_name(pool)))) or 0)
 
     def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
         """Pool -> name of a board -> the board, for those that are complete in the store: all rows and their index.

@@ -26,6 +26,7 @@ from services.log.records import TopicRecords, check_partition, check_partitions
 from services.runtime.settings import TOPIC_PREFIX
 
 _ASK_AGAIN_SECONDS = 0.1
+_AT_ONCE_BYTES = 2 << 20
 _COMMIT_MS = 5000
 """Deadline of a commit in milliseconds."""
 
@@ -119,15 +120,20 @@ class KafkaTopic:
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
         """See `Topic.append`. The error after a timeout is retriable; the records may have been written nevertheless.
 
+        Records wait in the producer from when they are sent, and its time limit counts from then. So more than `_AT_ONCE_BYTES` are sent in
+        parts, each with the time limit of a call: a slow broker that makes progress gets all of them. The append of one request of the API
+        is one part.
+
         Raises `TopicReplaced` if the records were written to another topic that replaced this one.
         """
         check_partition(self.name, partition, self.partitions)
         check_records(self.name, records, keyed=self._keyed)
-        deadline = monotonic() + self._clients.connection.timeout
-        producer = self._clients.producer.get()
+        producer, offsets = self._clients.producer.get(), list[int]()
         with kafka_errors(f"append to {self.name}[{partition}]"):
-            sent = [producer.send(self.name, value=value, key=key, partition=partition) for key, value in records]
-            offsets = [future.get(timeout=max(0.0, deadline - monotonic())).offset for future in sent]
+            for part in _in_parts(records):
+                deadline = monotonic() + self._clients.connection.timeout
+                sent = [producer.send(self.name, value=value, key=key, partition=partition) for key, value in part]
+                offsets += [future.get(timeout=max(0.0, deadline - monotonic())).offset for future in sent]
         if self._bound:
             self.check_identity(producer._metadata)  # noqa: SLF001 - there is no public access to the metadata
         return offsets
@@ -255,6 +261,16 @@ class KafkaReader:
             if position < 0:
                 raise self._topic.make_offset_error(where.partition, position)
             self._consumer.seek(where, position)
+
+
+def _in_parts(records: Sequence[tuple[bytes | None, bytes]]) -> Iterator[Sequence[tuple[bytes | None, bytes]]]:
+    """The records in order, in parts that end as soon as their values have `_AT_ONCE_BYTES`."""
+    first = size = 0
+    for end, (_, value) in enumerate(records, 1):
+        size += len(value)
+        if size >= _AT_ONCE_BYTES or end == len(records):
+            yield records[first:end]
+            first, size = end, 0
 
 
 def _record(record: ConsumerRecord) -> Record:

@@ -22,6 +22,7 @@ from services.state.edits import NONE, Retracted
 from services.state.opening import FinalState
 from services.state.pool import PoolState
 from services.wire.columns import Retractions
+from services.wire.refusals import Reason
 
 _RETRACTS: Final = b"retracts"
 
@@ -82,7 +83,8 @@ class Build:
     def fold(self, batch: Batch) -> None:
         """Fold the pool's entries that were not read yet, in order; before the horizon is reached, only collect its retractions.
 
-        Refused outcomes become dead letters of `batch`. If the fold raises, only this build fails (law 6).
+        Refused outcomes become dead letters of `batch`. Conflicts do not, because the serving state wrote theirs when it folded the
+        records. If the fold raises, only this build fails (law 6).
         """
         made = self.generation
         for share in batch.shares.get(made.pool, ()):
@@ -96,7 +98,7 @@ class Build:
                 except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
                     self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
                     return
-                for i, reason, path, rule in refused:
+                for i, reason, path, rule in (one for one in refused if one.reason is not Reason.CONFLICTING_ID):
                     batch.refuse(fresh, i, reason, path, rule, made.number)
 
     def reached(self, position: int) -> None:

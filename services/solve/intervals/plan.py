@@ -18,14 +18,14 @@ def offered(contents: Mapping[ContentKey, PoolEntry], boards: Mapping[Job, Solve
         boards: Job -> its newest board.
         budget: Time limit for all replicates of one board, in seconds; 0 for no intervals from replicates.
     """
+    if not budget:
+        return {}
     lacking = {
         job: board
         for job, board in boards.items()
-        if job.method in registry.METHODS and job.content in contents and _lacks_intervals(board, contents[job.content])
+        if _can_have_intervals(board, budget) and job.method in registry.METHODS and _is_of(board, contents.get(job.content))
     }
-    return {
-        job._replace(intervals=True): given_of(board) for job, board in lacking.items() if budget and board.result.seconds * LEAST <= budget
-    }
+    return {job._replace(intervals=True): given_of(board) for job, board in lacking.items()}
 
 
 def given_of(board: SolvedBoard) -> Given:
@@ -33,7 +33,13 @@ def given_of(board: SolvedBoard) -> Given:
     return Given(f"{data_of(board.generation, board.data)}/{board.solved_at}", board.outcomes, board.parameters)
 
 
-def _lacks_intervals(board: SolvedBoard, entry: PoolEntry) -> bool:
-    """Whether a board has rows, no intervals and no error, and is of the checkpointed data."""
-    plain = not isinstance(board.result.intervals, Intervals) and bool(board.result.agents)
-    return plain and board.error is None and (board.generation, board.data) == (entry.generation, entry.digest)
+def _can_have_intervals(board: SolvedBoard, budget: float) -> bool:
+    """Whether a board has rows, no intervals and no error, and was solved fast enough for the least number of replicates."""
+    result = board.result
+    plain = board.error is None and not isinstance(result.intervals, Intervals)
+    return plain and bool(result.agents) and result.seconds * LEAST <= budget
+
+
+def _is_of(board: SolvedBoard, entry: PoolEntry | None) -> bool:
+    """Whether a board is of the checkpointed data."""
+    return entry is not None and (board.generation, board.data) == (entry.generation, entry.digest)

@@ -1,6 +1,7 @@
 """What can be solved: the checkpointed pools, their slices, and the methods that are chosen for each of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from services.boards.slice_boards import SliceName, part_of
 from services.checkpoints.checkpoint import PoolEntry
@@ -9,6 +10,39 @@ from services.solve.planning.jobs import ContentKey, Job, Parameters
 from services.solve.planning.ledger import Given, data_of
 from services.solve.registry.choice import chosen_for
 from services.wire.pools import Kind
+
+
+class _OfPool(NamedTuple):
+    """What can be solved of a pool, and the checkpoint and plan that decide it."""
+
+    entry: PoolEntry
+    plan: SolvePlan | None
+    contents: Mapping[ContentKey, PoolEntry]
+    offered: Mapping[Job, Given]
+
+
+class KnownContents:
+    """What can be solved, computed again only for pools whose checkpoint or plan changed. A pool with slices can have thousands of jobs."""
+
+    def __init__(self) -> None:
+        self._pools: dict[str, _OfPool] = {}
+
+    def of(self, entries: Iterable[PoolEntry], control: ControlState) -> tuple[dict[ContentKey, PoolEntry], dict[Job, Given]]:
+        """`contents_of` these pools, and `offered_methods` of these contents."""
+        self._pools = {entry.pool: self._of_pool(entry, control) for entry in entries}
+        contents: dict[ContentKey, PoolEntry] = {}
+        offered: dict[Job, Given] = {}
+        for pool in self._pools.values():
+            contents |= pool.contents
+            offered |= pool.offered
+        return contents, offered
+
+    def _of_pool(self, entry: PoolEntry, control: ControlState) -> _OfPool:
+        known, plan = self._pools.get(entry.pool), control.plans.get(entry.pool)
+        if known is not None and known.entry is entry and known.plan is plan:
+            return known
+        contents = contents_of([entry], control)
+        return _OfPool(entry, plan, contents, offered_methods(contents, control))
 
 
 def contents_of(entries: Iterable[PoolEntry], control: ControlState) -> dict[ContentKey, PoolEntry]:

@@ -3,9 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus, Parameters
+
+_ANSWERS: Final = frozenset({JobEvent.SUCCEEDED, JobEvent.REFUSED})
+"""Ends of a try that answer it. A method that does not apply to its data is no failure."""
 
 
 def data_of(generation: int, digest: str) -> str:
@@ -38,6 +41,9 @@ class Entry:
         newest: What its newest try works on; None before the first try.
         started: When this try started, in seconds of the scheduler's timer; -inf for a try of an earlier run, which delays no new one.
         waiting_since: When it became due; None unless it waits.
+        late_since: When it became due first since readers saw its newest answer; None if readers see the answer to its newest data, or if
+            no try is due. Failed and lost tries are no answers.
+        answered: Whether its newest try gave an answer, so that readers lack nothing once the answer is published.
         losses: Number of its newest tries that were lost in a row.
     """
 
@@ -46,6 +52,8 @@ class Entry:
     started: float = float("-inf")
     waiting_since: float | None = None
     losses: int = 0
+    late_since: float | None = None
+    answered: bool = False
 
     def happened(self, event: JobEvent, waiting_since: float | None = None) -> None:
         """Move on in the lifecycle. Raises `UndefinedTransition`."""
@@ -70,21 +78,34 @@ class Ledger:
             entry = self._entries.setdefault(job, Entry())
             if entry.status is not JobStatus.WAITING:
                 entry.happened(JobEvent.DUE, now)
+                entry.late_since = now if entry.late_since is None else entry.late_since
         for job, entry in self._entries.items():
             if entry.status is JobStatus.WAITING and job not in due:
                 entry.happened(JobEvent.WITHDRAWN)
+                entry.late_since = None
 
     def start(self, job: Job, given: Given, now: float) -> None:
         """Record that a waiting job starts."""
         entry = self._entries[job]
         entry.happened(JobEvent.STARTED)
-        entry.newest, entry.started = given._replace(parameters=dict(given.parameters)), now
+        entry.newest, entry.started, entry.answered = given._replace(parameters=dict(given.parameters)), now, False
 
     def finish(self, job: Job, event: JobEvent) -> None:
         """Record how the running try of a job ended."""
         entry = self._entries[job]
         entry.happened(event)
         entry.losses = entry.losses + 1 if event is JobEvent.LOST else 0
+        entry.answered = event in _ANSWERS
+
+    def shown(self, job: Job) -> None:
+        """Record that readers see the newest result of a job. If it answers the newest try, the job is late only if it is due again."""
+        entry = self._entries[job]
+        if entry.answered:
+            entry.late_since = entry.waiting_since
+
+    def late(self) -> dict[Job, float]:
+        """Late job -> since when (`Entry.late_since`)."""
+        return {job: entry.late_since for job, entry in self._entries.items() if entry.late_since is not None}
 
     def forget(self, job: Job) -> None:
         """Remove a job that is no longer needed. A running job stays; a call after its end removes it."""

@@ -18,11 +18,12 @@ class SolveHealth:
         seconds: Seconds spent solving, by method.
         waiting: Due solves without a worker, by method.
         longest_wait: Longest wait of a due solve in seconds, by method.
-        outdated: Age in seconds of the oldest outdated board, by method. A board is outdated if its next try waits, runs or failed, or if
-            the store has not taken the newer board yet.
+        outdated: Seconds since the next solve of the most outdated board became due, by method. A board is outdated until readers see
+            the result of that solve: while it waits or runs, after it failed, and while the store has not taken it.
         unpublished: Boards that the store has not taken yet, by method.
         certificates: Largest certificate on the boards, by method.
         replicates: Replicates solved for intervals, by method.
+        erasing: Boards whose results are still to be searched for erased names.
         unconnected: Pools with agents that never met the others, as their newest insight reports.
         thinly_led: Pools led by weakly connected agents, as their newest insight reports.
     """
@@ -39,6 +40,7 @@ class SolveHealth:
     unconnected: int = 0
     thinly_led: int = 0
     replicates: Mapping[str, float] = field(default_factory=dict)
+    erasing: int = 0
 
 
 def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -47,11 +49,6 @@ def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     for method, value in values:
         maxima[method] = max(value, maxima.get(method, value))
     return maxima
-
-
-def ages(boards: Mapping[Job, SolvedBoard], now: float) -> dict[str, float]:
-    """Seconds since the oldest of `boards` was solved, by method. The age is 0 if the clock was set back."""
-    return largest((job.method, max(0.0, now - board.solved_at)) for job, board in boards.items())
 
 
 def certificates(boards: Mapping[Job, SolvedBoard]) -> dict[str, float]:

@@ -1,8 +1,7 @@
 """The newest result of every job, as the engine holds it: the best rows, the name of its file, and whether the store has it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -26,14 +25,12 @@ class JobResult:
         board: The board with its best rows only.
         file: Name of the file with all of its rows; None for a board that has no rows and no file.
         history: Number of solves that the store's history of this board must have.
-        published: The board that was published last.
         awaits_store: Whether the result must be published.
     """
 
     board: SolvedBoard
     file: str | None = None
     history: int = 0
-    published: SolvedBoard | None = None
     awaits_store: bool = True
 
 
@@ -57,10 +54,10 @@ class NewestResults(Mapping[Job, JobResult]):
 
     def load(self) -> None:
         """Read the results of earlier runs that were computed from this log."""
-        for job, results in groupby(self.files.kept(self.log_identity), lambda kept: Job(kept[1].pool, kept[1].name)):
-            for count, (name, board) in enumerate(results, 1):  # noqa: B007 - the last one is the newest
-                self._sequence = max(self._sequence, board.sequence)  # higher than the engine's number if the control log is new
-            self._hold(job, best_rows(board), name).history = 0 if job.is_insight else count
+        for newest in self.files.newest_of_boards(self.log_identity):
+            job = Job(newest.board.pool, newest.board.name)
+            self._sequence = max(self._sequence, newest.sequence)  # higher than the engine's number if the control log is new
+            self._hold(job, best_rows(newest.board), newest.name).history = 0 if job.is_insight else newest.kept
 
     def __getitem__(self, job: Job) -> JobResult:
         """The newest result of a job. Raises `KeyError`."""
@@ -73,6 +70,10 @@ class NewestResults(Mapping[Job, JobResult]):
     def __len__(self) -> int:
         """Number of jobs."""
         return len(self._results)
+
+    def items(self) -> ItemsView[Job, JobResult]:
+        """All jobs with their results, of this moment. It is faster than looking up each job."""
+        return dict(self._results).items()
 
     def boards(self) -> dict[Job, SolvedBoard]:
         """The newest boards, with their best rows only."""
@@ -97,7 +98,7 @@ class NewestResults(Mapping[Job, JobResult]):
             error = newest.board.error
         result = self._hold(job, msgspec.structs.replace(delivery.board, error=error), delivery.file)
         if delivery.history is not None:
-            result.awaits_store, result.published, result.history = error is not None, delivery.board, delivery.history
+            result.awaits_store, result.history = error is not None, delivery.history
 
     def complete(self, job: Job) -> SolvedBoard | None:
         """The newest board as readers see it: all rows and `error`. None if its file is gone. Raises `OSError`."""
@@ -107,21 +108,22 @@ class NewestResults(Mapping[Job, JobResult]):
         board = self.files.read(result.file)
         return board and msgspec.structs.replace(board, start=None, error=result.board.error)
 
-    def erase(self, pool: str, names: NameMatcher) -> None:
-        """Replace erased names in all results of a pool.
+    def erase(self, job: Job, names: NameMatcher) -> None:
+        """Replace erased names in all results of a board. The job may be a forgotten one.
 
-        Each newest result gets a higher sequence, so that a task which still has a name is refused by the store. Raises `OSError`; a later
+        The newest result gets a higher sequence, so that a task which still has a name is refused by the store. Raises `OSError`; a later
         call then does the rest.
         """
-        for job, result in self.items():
-            if job.pool == pool:
-                files = self.files.rewrite(job, lambda board: without_names(board, names), self.next_sequence)
-                file = files.get(result.file or "", result.file)
-                written = None if file is None else self.files.read(file)
-                board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
-                if written is not None:
-                    board = msgspec.structs.replace(best_rows(written), error=result.board.error)
-                self._hold(job, board, file)
+        files = self.files.rewrite(job, lambda board: without_names(board, names), self.next_sequence)
+        result = self._results.get(job)
+        if result is None:
+            return
+        file = files.get(result.file or "", result.file)
+        written = None if file is None else self.files.read(file)
+        board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
+        if written is not None:
+            board = msgspec.structs.replace(best_rows(written), error=result.board.error)
+        self._hold(job, board, file)
 
     def replaced(self, job: Job, board: SolvedBoard) -> None:
         """Replace the board by one without rows that gives a reason. It has no file and is not part of the history."""

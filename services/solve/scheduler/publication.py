@@ -7,7 +7,7 @@ Tasks publish their results themselves. The engine publishes what a task could n
 import logging
 from collections import Counter
 from collections.abc import Mapping
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Final
 
 from services.boards.store.backoff import Backoff
@@ -26,6 +26,8 @@ POOLS_A_LOOK: Final = 200
 """Pools that one look asks the store for. A look at all of very many pools would take longer than solving them."""
 _BOARDS_A_LOOK: Final = 2000
 """Boards that one look asks the store for, if it asks for more than one pool: a pool with slices can have very many."""
+BOARDS_A_CALL: Final = 50
+"""Boards that one call publishes."""
 _AWAITS_STORE: Final = "solved boards cannot be published, trying again: %s"
 
 
@@ -38,28 +40,39 @@ class Reconciler:
         self._pools_a_look = pools_a_look
         self._looked_to, self._looked_at = "", float("-inf")
         self._troubles = LogThrottle()
+        self._erasing: dict[str, int] = {}
 
     def publish(self) -> list[Job]:
-        """Publish all results that the store lacks. Stops at the first failure of the store or of the files.
+        """Publish the next results that the store lacks, at most `BOARDS_A_CALL`. Stops at the first failure of the store or of the files.
+
+        A store that was emptied lacks all boards of all pools; the engine asks its shards between two calls.
 
         Returns:
             The jobs that were dropped because their file is gone. They must be solved again.
         """
         gone = []
-        for job, result in self._results.items():
+        for job, result in islice(((job, result) for job, result in self._results.items() if result.awaits_store), BOARDS_A_CALL):
             if not self._backoff.over:
                 break
-            if result.awaits_store:
-                try:
-                    with self._backoff.asking():
-                        known = self._publish(job, result)
-                except (StoreError, OSError) as error:
-                    self._troubles.warn(log, _AWAITS_STORE, error)
-                    break
-                self._troubles.over(_AWAITS_STORE)
-                if not known:
-                    gone.append(job)
+            try:
+                with self._backoff.asking():
+                    known = self._publish(job, result)
+            except (StoreError, OSError) as error:
+                self._troubles.warn(log, _AWAITS_STORE, error)
+                break
+            self._troubles.over(_AWAITS_STORE)
+            if not known:
+                gone.append(job)
         return gone
+
+    def find_published(self) -> None:
+        """At the start, find the loaded results that the store has: they need no publication. After a failure, the rest is published."""
+        while (held := self._look()) is not None:
+            for job, result in self._results.items():
+                if job.pool in held:
+                    result.awaits_store = self._lacks(held[job.pool].get(job.board), result)
+            if not self._looked_to:
+                return
 
     def find_lost_regularly(self, now: float) -> None:
         """Every two seconds find lost boards. now: seconds of a timer that never goes back."""
@@ -69,25 +82,41 @@ class Reconciler:
 
     def find_lost(self) -> None:
         """Mark for publication the boards that the store lost, in part or completely. Each call asks for the next few pools."""
+        held = self._look() or {}
+        for job, result in self._results.items():
+            if job.pool in held and self._lacks(held[job.pool].get(job.board), result):
+                result.awaits_store = True
+
+    def _look(self) -> dict[str, dict[str, StoredBoard]] | None:
+        """Boards in the store of the next few pools, by pool and name. None if the store does not answer, or is not to be asked now."""
         if not self._backoff.over:
-            return
+            return None
         following = Counter(job.pool for job in self._results if job.pool > self._looked_to)
         pools = self._next_pools(following)
         try:
             with self._backoff.asking():
                 held = self._boards.complete(pools)
         except StoreError:
-            return
+            return None
         self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, begin again with the first
-        for job, result in self._results.items():
-            if job.pool in held and self._lacks(held[job.pool].get(job.board), result):
-                result.awaits_store = True
+        return held
 
     def _next_pools(self, boards: Mapping[str, int]) -> list[str]:
         """The first pools, as many as one look may ask for. boards: Pool -> number of its boards."""
         pools = sorted(boards)[: self._pools_a_look]
         before = list(accumulate(boards[pool] for pool in pools))
         return [pool for pool, number in zip(pools, before, strict=True) if number <= _BOARDS_A_LOOK] or pools[:1]
+
+    def note_erasing(self, left: Mapping[str, int]) -> None:
+        """Show in how many boards of each pool names are still to be replaced. If the store does not answer, the next call shows it."""
+        if left == self._erasing or not self._backoff.over:
+            return
+        try:
+            with self._backoff.asking():
+                self._boards.note_erasing(dict.fromkeys(self._erasing, 0) | dict(left))
+        except StoreError:
+            return
+        self._erasing = dict(left)
 
     def sequence_of(self, job: Job) -> int:
         """Sequence of the board of a job in the store, or of its removal; 0 without one, and if the store does not answer now."""
@@ -123,7 +152,7 @@ class Reconciler:
         history = publish_result(self._results.files, self._boards, board)
         result.awaits_store = False
         if history is not None:
-            result.published, result.history = result.board, history
+            result.history = history
         return True
 
     def _lacks(self, held: StoredBoard | None, result: JobResult) -> bool:

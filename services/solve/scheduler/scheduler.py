@@ -18,17 +18,18 @@ from services.boards.result import PENDING, VERSION, CertificateRow, Intervals, 
 from services.boards.store.backoff import Backoff
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
-from services.control.erasures import ErasedName, NameMatcher
+from services.control.erasures import ErasedName
 from services.control.records import ControlState
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals import plan as intervals
-from services.solve.planning.contents import contents_of, offered_methods
+from services.solve.planning.contents import KnownContents
 from services.solve.planning.due import SolvePace, due
 from services.solve.planning.jobs import ContentKey, Job, JobEvent, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
 from services.solve.results import ResultFiles
 from services.solve.scheduler import health
+from services.solve.scheduler.erasing import ResultErasure
 from services.solve.scheduler.flights import Ended, Flight, Flights, TaskLimits
 from services.solve.scheduler.health import SolveHealth
 from services.solve.scheduler.newest import NewestResults
@@ -42,8 +43,8 @@ _PATIENCE_SECONDS: Final = 60.0
 """A job that reads boards waits at most so long for the boards of its pool that are being solved."""
 _WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value, PENDING})
 """Statuses of a board for which no try has given a result."""
-_RETIRED_A_STEP: Final = 20
-"""Boards that a step removes. The engine asks its shards between two steps."""
+_BOARDS_A_STEP: Final = 20
+"""Boards that a step removes, and boards in whose results it replaces erased names. The engine asks its shards between two steps."""
 _SUPERSEDED: Final = "superseded"
 """Status of a solve whose result the store refused, because a newer one was published or the method was removed."""
 _COST: Final = {name: method.cost for name, method in registry.METHODS.items()} | {insight.INSIGHT: insight.COST}
@@ -97,7 +98,7 @@ class SolveScheduler:
             {job: Given(data_of(board.generation, board.data), board.outcomes, board.parameters) for job, board in results.boards().items()}
         )
         self._plan, self._counters = _Plan(), _Counters()
-        self._erased: dict[str, tuple[ErasedName, ...]] = {}
+        self._contents, self._erasure = KnownContents(), ResultErasure(results)
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in ended tries, plan and start due jobs, and publish results that the store lacks.
@@ -110,10 +111,10 @@ class SolveScheduler:
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
         self._take_in_ended(now, entries)
         self._erase(entries, control)
-        contents = contents_of(entries.values(), control)
-        offered = offered_methods(contents, control)
-        offered |= insight.offered(entries.values(), control, self._results.boards(), self._results.log_identity)
-        offered |= intervals.offered(contents, self._results.boards(), self._interval_seconds)
+        contents, offered = self._contents.of(entries.values(), control)
+        boards = self._results.boards()
+        offered |= insight.offered(entries.values(), control, boards, self._results.log_identity)
+        offered |= intervals.offered(contents, boards, self._interval_seconds)
         jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
         self._ledger.forget_ended(offered)
@@ -144,7 +145,7 @@ class SolveScheduler:
         entry = self._plan.entries.get(pool)
         if waiting or entry is None or self._flights.read_before(pool, entry.generation):
             return ()
-        return self._erased.get(pool, ())
+        return self._erasure.erased(pool)
 
     def cancel(self) -> None:
         """Cancel all running tasks. No work is lost for good: the jobs are due again at the next start."""
@@ -160,22 +161,21 @@ class SolveScheduler:
             seconds=dict(self._counters.seconds),
             waiting=dict(Counter(job.method for job in waiting)),
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
-            outdated=health.ages(self._outdated(), self._clock()),
+            outdated=health.largest((job.method, now - since) for job, since in self._ledger.late().items() if self._is_shown(job)),
             unpublished=dict(Counter(job.method for job, result in results.items() if result.awaits_store)),
             certificates=health.certificates(results.boards()),
             replicates=dict(self._counters.replicates),
+            erasing=len(self._erasure),
             **insight.alarms(results.boards().values()),
         )
 
     def _erase(self, entries: Mapping[str, PoolEntry], control: ControlState) -> None:
-        """Replace names that the checkpointed generation of a pool erases in its results. Raises `OSError`."""
+        """Replace names that the checkpointed generation of a pool erases, in the results of the next few boards."""
         for pool in {request.pool for request in control.erasures.requests} & entries.keys():
-            entry = entries[pool]
-            erased = control.generations[pool][entry.generation].erased
-            if erased and self._erased.get(pool) != erased:
-                names = NameMatcher(erased)
-                self._results.erase(pool, names)
-                self._erased[pool] = erased
+            if erased := control.generations[pool][entries[pool].generation].erased:
+                self._erasure.request(pool, erased)
+        self._erasure.go_on(_BOARDS_A_STEP)
+        self._reconciler.note_erasing(self._erasure.left())
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         """Take in the tries that ended, and start the next jobs."""
@@ -185,11 +185,12 @@ class SolveScheduler:
                 self._plan.changed.add(pool)
             self._ledger.finish(ended.flight.job, ended.event)
             if entry is None or ended.flight.entry.generation < entry.generation:
-                self._erased.pop(pool, None)  # its result may have a name that was erased meanwhile
+                self._erasure.repeat(ended.flight.job.of_board)  # its result may have a name that was erased since it began
             if ended.delivery is not None:
                 self._delivered(ended.flight, ended.delivery)
             elif not (ended.unreadable and _replaced(ended.flight, entries)):
                 self._failed(ended)
+        self._note_shown()
         self._start_next(now)
 
     def _start_next(self, now: float) -> None:
@@ -214,9 +215,14 @@ class SolveScheduler:
     def _must_wait(self, job: Job, now: float) -> bool:
         """Whether the job must wait for others: intervals run one at a time, and a job that reads boards waits while they change.
 
+        A board whose results may contain an erased name is solved after they were searched. The search gives its results higher sequences,
+        so the store would refuse a solve that began before.
+
         They change if one was solved since the plan was made, or is being solved. The latter counts for one minute only. Intervals whose
         board was replaced, or has an error now, are not computed: the next plan has others.
         """
+        if job.of_board in self._erasure:
+            return True
         if job.intervals:
             newest = self._results.get(job.of_board)
             planned = newest is not None and newest.file is not None and newest.board.error is None
@@ -241,6 +247,7 @@ class SolveScheduler:
     def _publish(self) -> None:
         for job in self._reconciler.publish():
             self._ledger.forget(job)
+        self._note_shown()
 
     def _delivered(self, flight: Flight, delivery: Delivery) -> None:
         job, result = flight.job, delivery.board.result
@@ -288,17 +295,15 @@ class SolveScheduler:
             slice=entry.slice,
         )
 
-    def _outdated(self) -> dict[Job, SolvedBoard]:
-        """The boards that readers see although a newer one is due, running or failed, or is not taken by the store."""
-        running = {*self._ledger.waiting(), *self._flights.jobs}
-        outdated = {}
-        for job, result in self._results.items():
-            failed = result.board.error is not None and result.board.result.status not in (JobStatus.NOT_APPLICABLE, PENDING)
-            if result.awaits_store and result.published is not None:
-                outdated[job] = result.published
-            elif job in running or failed:
-                outdated[job] = result.board
-        return outdated
+    def _is_shown(self, job: Job) -> bool:
+        """Whether a job has a board for readers, and is still one of its pool. Jobs of stopped pools are not."""
+        return job in self._results and job in self._plan.offered
+
+    def _note_shown(self) -> None:
+        """Record which of the late results readers see by now."""
+        for job in self._ledger.late():
+            if (result := self._results.get(job)) is not None and not result.awaits_store:
+                self._ledger.shown(job)
 
     def _retire(self, entries: Collection[str], offered: Collection[Job]) -> None:
         """Remove the boards of methods that are no longer chosen for their pool, and of slices that it no longer has.
@@ -308,7 +313,7 @@ class SolveScheduler:
         """
         known = chain(self._results, list(self._results.forgotten))
         retired = (job for job in known if job.pool in entries and job not in offered)
-        for job in islice(retired, _RETIRED_A_STEP):
+        for job in islice(retired, _BOARDS_A_STEP):
             if not self._reconciler.drop(job):
                 return
             self._results.remove(job)
@@ -348,10 +353,12 @@ def open_scheduler(
     for name in checkpoints.blobs.tree("intervals"):  # of earlier releases, which did not keep intervals in result files
         checkpoints.blobs.remove(name)
     destination = Destination(store.url, store.log, settings.solves_kept, settings.interval_seconds)
+    reconciler = Reconciler(store.solved, results, backoff or Backoff())
+    reconciler.find_published()
     return SolveScheduler(
         Flights(tasks, checkpoints.url, destination, settings.solve_deadline_seconds, limits),
         results,
-        Reconciler(store.solved, results, backoff or Backoff()),
+        reconciler,
         settings.interval_seconds,
         clock,
         SolvePace(settings.solve_seconds, settings.solve_outcomes),

@@ -31,6 +31,7 @@ from services.engine.eraser import Eraser
 from services.log.protocol import Log
 from services.log.reading import read_range
 from services.runtime.settings import Settings
+from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.flights import TaskLimits
 from services.solve.scheduler.scheduler import open_scheduler
@@ -165,7 +166,7 @@ def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, r
     rows = [row for table in open_reader(str(settings.archive), HOME).read() for row in table.to_pylist()]
     assert sum(token in repr((row["agents"], row["raw"])) for row in rows) > 50
     assert sum(token in letter.excerpt for letter in read(log.dead_letters)) == 2
-    boards = [board for _, board in installation.results().kept(log.outcomes.identity)]
+    boards = list(installation.results().newest(Job(POOL, "copeland")))[::-1]
     assert [one.position for one in boards] == [10, 20, 30, 40]
     assert all(one.result.agents[0].agent == token and one.result.extra["support"] == [token, "rock"] for one in boards[:3])
     with store_of(settings) as store:
@@ -178,6 +179,17 @@ def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, r
     assert "the log and backups may still contain an erased name" in listed
     assert token in listed
     assert NAME not in listed
+
+
+def test_the_status_says_how_many_boards_are_left(installation: Installation, run: Run) -> None:
+    run("erase", "--pool", POOL, "--agent", NAME, "--by", "case 7", "--no-wait")
+    assert "folds the pool again without the name" in run("erase", "--status")
+    with working(installation.settings, installation.log):
+        until(lambda: "replaces the name in all other data" in run("erase", "--status"), "the new generation serves")
+    with store_of(installation.settings) as store:
+        store.solved.note_erasing({POOL: 1840})
+    told = "live boards show the token; the engine now replaces the name in solved boards, of which 1840 may still show it"
+    assert told in " ".join(run("erase", "--pool", POOL, "--agent", NAME, "--by", "case 7", "--no-wait").split())
 
 
 def test_outcomes_that_hold_the_name_later_count_for_the_token(

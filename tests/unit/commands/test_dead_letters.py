@@ -246,3 +246,26 @@ def test_a_name_that_is_not_displayed_as_a_whole_is_not_sent_again(tmp_path: Pat
     assert at_home(tmp_path) == []
     control.close()
     log.close()
+
+
+def test_a_conflict_is_listed_with_its_place_and_is_not_sent_again(run: Run, tmp_path: Path) -> None:
+    """It would conflict again. The letter has the text of the dropped outcome."""
+    create(tmp_path)
+    log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
+    control = ControlLog(log.control)
+    begin = log.outcomes.end(HOME)
+    log.outcomes.append(HOME, [(None, msgspec.json.encode([game("a"), game("a", time=5.0), game("a", weight=2.0)]))])
+    with_pools = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=False)
+    reader = log.outcomes.reader({HOME: begin})
+    dead_letters.write(log.dead_letters, Partition(HOME, PARTITIONS, begin).fold(reader.poll(5.0, 100)[HOME], with_pools))
+    reader.close()
+    control.close()
+    log.close()
+    assert "1 dead letter, conflicting_id 1" in run("list", "--reason", "conflicting_id").output
+    shown = run("show", f"1/{HOME}/{begin}/2").output
+    assert "conflicting_id: id must be new: the pool counts another outcome with this id (conflict 1)" in shown
+    assert '"weight":2.0' in shown
+    replayed = run("replay", "--reason", "conflicting_id")
+    assert replayed.exit_code == 1
+    assert "still refused" in replayed.output
+    assert "0 of 1 dead letter sent again" in replayed.output

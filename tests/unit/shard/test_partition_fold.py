@@ -109,7 +109,20 @@ def test_cuts_change_no_dead_letter(stream: tuple[TopicRecords, FixedDirectory])
     cut = Partition(1, PARTITIONS)
     single = [letter for record in records_ for letter in cut.fold(TopicRecords([record]), known)]
     assert {letter.key: letter for letter in whole} == {letter.key: letter for letter in single}
-    assert {letter.reason for letter in whole} >= {"bad_field", "too_many_agents", "too_many_tasks"}
+    assert {letter.reason for letter in whole} >= {"bad_field", "too_many_agents", "too_many_tasks", "conflicting_id"}
+
+
+@pytest.mark.parametrize("cut", [1, 500, 10_000])
+def test_of_very_many_conflicts_the_first_thousand_and_then_each_thousandth_have_a_letter(cut: int) -> None:
+    (pool,), draw = pools_of(1, 1), random.Random(3)
+    first = game(pool, 1, draw)
+    stream = records([first, *([[{**first, "weight": 1.5 + i / 64} for i in range(j, j + 10)] for j in range(0, 3500, 10)])])
+    partition, known = Partition(1, PARTITIONS), directory(created(pool))
+    letters = [letter for start in range(0, len(stream), cut) for letter in partition.fold(stream[start : start + cut], known)]
+    numbers = [int(letter.rule.rpartition(" ")[2].strip(")").replace(",", "")) for letter in letters]
+    assert numbers == [*range(1, 1001), 2000, 3000]
+    assert partition.pools[pool].content.counts["conflicts"] == 3500
+    assert [(letter.offset, letter.item) for letter in letters[-2:]] == [(200, 9), (300, 9)]
 
 
 @pytest.mark.parametrize("cut", [1, 7, 64, 1000])
@@ -205,12 +218,17 @@ def test_wrong_things_end_as_dead_letters_with_their_reason() -> None:
     assert [(letter.offset, letter.item, letter.reason) for letter in sorted(letters, key=lambda letter: (letter.offset, letter.item))] == [
         (0, -1, "unparsable"),
         (1, -1, "too_large"),
+        (4, 0, "conflicting_id"),
         (5, 0, "wrong_partition"),
         (6, 0, "wrong_kind"),
         (7, 1, "mixed_pools"),
     ]
     counts = partition.pools[pool].content.counts
     assert (counts["outcomes"], counts["duplicates"], counts["conflicts"]) == (1, 2, 1)
+    conflict = next(letter for letter in letters if letter.reason == "conflicting_id")
+    assert (conflict.path, conflict.rule) == ("id", "must be new: the pool counts another outcome with this id (conflict 1)")
+    assert json.loads(conflict.excerpt) == values[4]
+    assert counts["refused"] == 1, "a conflict is not counted as refused"
     assert "partitioner" in next(letter.rule for letter in letters if letter.reason == "wrong_partition")
     assert all(len(letter.excerpt) <= 4096 for letter in letters)
 

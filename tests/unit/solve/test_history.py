@@ -52,9 +52,14 @@ def test_results_of_one_position_do_not_overwrite_each_other(tmp_path: Path) -> 
     boards = [msgspec.structs.replace(solved_of(position=p), solved_at=float(i), sequence=i) for i, p in enumerate((1, 2, 2, 2))]
     for board in boards:
         files.write(board)
-    assert [board for _, board in files.kept("")] == boards[1:]
-    assert list(files.newest(Job("blitz", "maximal_lottery"))) == boards[:0:-1]
+    job = Job("blitz", "maximal_lottery")
+    assert [files.read(name) for name in files.names(job)] == boards[1:]
+    assert list(files.newest(job)) == boards[:0:-1]
     half = next(iter(tmp_path.rglob("*-000002.json")))
     half.write_bytes(half.read_bytes()[:40])
-    assert [board for _, board in files.kept("")] == [boards[1], boards[3]], "what a crash left half written is passed over"
-    assert list(files.kept("another log")) == []
+    assert [files.read(name) for name in files.names(job)] == [boards[1], None, boards[3]], "what a crash left half written is passed over"
+    [newest] = files.newest_of_boards("")
+    assert (newest.board, newest.kept, newest.sequence) == (boards[3], 3, 3)
+    Path(tmp_path / newest.name).write_bytes(b"{")
+    assert [one.board for one in files.newest_of_boards("")] == [boards[1]], "the newest one that can be read"
+    assert list(files.newest_of_boards("another log")) == []

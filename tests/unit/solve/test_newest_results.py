@@ -137,7 +137,7 @@ def test_an_erased_name_leaves_a_result_and_its_intervals(tmp_path: Path) -> Non
     solve(results, board_at(1))
     file, board = str(results[JOB].file), results[JOB].board
     results.files.add_intervals(file, with_ranks(board, 1, 1))  # by a task whose process ended then
-    results.erase(JOB.pool, NameMatcher([name]))
+    results.erase(JOB, NameMatcher([name]))
     assert all(b'"agent":"a"' not in path.read_bytes() for path in tmp_path.rglob("*.json"))
     complete = results.complete(JOB)
     assert complete is not None
@@ -209,8 +209,8 @@ def test_an_erased_name_is_replaced_in_files_and_histories(tmp_path: Path) -> No
     solve(results, board_at(1, "other"))
     others, before = results[Job("other", JOB.method)], results[JOB].board.sequence
     results[JOB].awaits_store = others.awaits_store = False
-    results.erase(JOB.pool, NameMatcher([name]))
-    results.erase(JOB.pool, NameMatcher([name]))  # nothing is left to do
+    results.erase(JOB, NameMatcher([name]))
+    results.erase(JOB, NameMatcher([name]))  # nothing is left to do
     assert b'"ann"' not in stored()
     history = results.files.history(JOB, "")
     assert [one.past.position for one in history] == [1, 1, 2]

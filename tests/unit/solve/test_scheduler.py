@@ -56,6 +56,7 @@ class Store:
         self.boards: dict[str, SolvedBoard] = {}
         self.least: dict[str, int] = {}
         self.histories_held: dict[str, list[int]] = {}
+        self.erasing: dict[str, int] = {}
         self.refuses = False
         self.fails: Callable[[], None] = lambda: None
 
@@ -77,6 +78,9 @@ class Store:
 
     def sequence(self, _: str, method: str) -> int:
         return self.least.get(method, 0)
+
+    def note_erasing(self, left: dict[str, int]) -> None:
+        self.erasing = left
 
     def extend_history(self, *_: Any) -> bool:
         return False
@@ -485,7 +489,7 @@ def test_a_pool_that_starves_shows_in_the_metrics(tasks: Solves, tmp_path: Path)
         found = runner.health(now)
         assert found.waiting == dict.fromkeys(waiting, 1)
         assert found.longest_wait == dict.fromkeys(waiting, now - 100.0)
-        assert found.outdated == {"copeland": now - 10.0, "bradley_terry": now - 10.0, "insight": now - 10.0}
+        assert found.outdated == {"copeland": now - 100.0, "bradley_terry": now - 100.0, "insight": now - 100.0}, "since they are due"
     end_newest(tasks)
     runner.step(401.0, [manifest_at(2)], control)
     assert stuck not in runner.health(401.0).outdated
@@ -511,7 +515,7 @@ def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: Solves, tm
     runner.step(60.0, [manifest_at(2)], control)
     wall[0] = 90.0
     assert runner.health(90.0).unpublished["copeland"] == 1
-    assert runner.health(90.0).outdated["copeland"] == 89.0, "of the board that readers see, not of the newer one"
+    assert runner.health(90.0).outdated["copeland"] == 40.0, "readers see the board that was outdated at 50, not the newer one"
     store.fails = lambda: None
     runner.step(91.0, [manifest_at(2)], control)
     assert store.boards["copeland"].position == 2
@@ -805,3 +809,58 @@ def test_a_store_that_hangs_is_left_alone_for_longer_than_it_hung(tasks: Solves,
         runner.step(now[0], [manifest_at(1)], ControlState())
         now[0] += 1.0
     assert now[0] < 350.0, "it is asked again soon"
+
+
+def test_a_board_that_may_hold_an_erased_name_is_solved_after_its_results_were_searched(
+    tasks: Solves, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search gives its results a higher sequence, so the store would refuse a solve that began before."""
+    store, (control, name) = Store(), erasing()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log")
+    runner.step(0.0, [of_generation(1, 1)], control)
+    end_newest(tasks)
+    runner.step(1.0, [of_generation(1, 1)], control)
+    end_newest(tasks)
+    started = len(tasks.tasks)
+    monkeypatch.setattr("services.solve.scheduler.scheduler._BOARDS_A_STEP", 0)
+    for second in (100.0, 101.0):
+        runner.step(second, [of_generation(2, 2)], control)
+        assert (runner.health(second).erasing, store.erasing) == (2, {"blitz": 2})
+    assert len(tasks.tasks) == started, "both boards wait"
+    assert not runner.has_erased("blitz")
+    monkeypatch.undo()
+    runner.step(102.0, [of_generation(2, 2)], control)
+    assert (runner.health(102.0).erasing, store.erasing) == (0, {"blitz": 0})
+    assert [row.agent for row in store.boards["copeland"].result.agents] == [name.token]
+    assert method_of(tasks.newest) == "copeland"
+    assert len(tasks.tasks) == started + 1
+
+
+def test_the_age_of_a_board_counts_from_when_its_next_solve_was_due(tasks: Solves, tmp_path: Path) -> None:
+    """A board of a pool or slice that rarely gets an outcome is old when it becomes due, and nobody is late then."""
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+    runner = scheduler_in(Settings(data=tmp_path), tasks, Store())
+
+    def outdated(now: float, position: int) -> dict[str, float]:
+        runner.step(now, [manifest_at(position)], control)
+        return {method: age for method, age in runner.health(now).outdated.items() if method == "copeland"}
+
+    outdated(0.0, 1)
+    end_newest(tasks)
+    assert outdated(1.0, 1) == {}
+    end_newest(tasks)
+    assert outdated(1e6, 1) == {}, "nothing is due"
+    assert outdated(1e6 + 1.0, 2) == {"copeland": 0.0}
+    tasks.newest.end(ValueError("no convergence"))
+    assert outdated(1e6 + 50.0, 2) == {"copeland": 49.0}, "a failed solve is no answer"
+    assert outdated(1e6 + 90.0, 3) == {"copeland": 89.0}, "nor is the next one before it ends"
+    while method_of(tasks.newest) != "copeland" or tasks.newest.ended:
+        end_newest(tasks)
+        outdated(1e6 + 90.0, 3)
+    end_newest(tasks)
+    assert outdated(1e6 + 91.0, 3) == {}
+    runner.step(1e6 + 200.0, [], control)
+    assert outdated(1e6 + 300.0, 4) == {"copeland": 0.0}
+    runner.step(1e6 + 400.0, [], control)
+    assert runner.health(1e6 + 400.0).outdated == {}, "its pool is stopped"

@@ -11,7 +11,7 @@ from services.boards.slice_boards import SliceName, board_name, dimension_of, is
 from services.checkpoints.checkpoint import PoolEntry, SliceEntry
 from services.control import records
 from services.control.records import ControlState, FoldSettings, GenerationRequest, SolvePlan
-from services.solve.planning.contents import contents_of, offered_methods
+from services.solve.planning.contents import KnownContents, contents_of, offered_methods
 from services.solve.planning.due import SolvePace, due
 from services.solve.planning.jobs import ContentKey, Job, JobEvent
 from services.solve.planning.ledger import Given, Ledger
@@ -73,6 +73,21 @@ def test_methods_of_slices_are_chosen_and_listed_and_kept() -> None:
 def test_what_slices_cannot_be_solved_by_is_refused(slices: dict[str, list[str]], kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):
         plan_of(control(), "p", {**METHODS, "contextual_bradley_terry": {"prior": 1}}, 1.0, slices)
+
+
+def test_what_can_be_solved_is_computed_again_only_for_a_changed_pool() -> None:
+    state, known = control(SolvePlan(pool="p", methods=METHODS, time=0.0, slices={"map": ("borda",)})), KnownContents()
+    checkpoint = entry()
+    contents, offered = known.of([checkpoint], state)
+    assert (contents, offered) == (contents_of([checkpoint], state), offered_methods(contents, state))
+    again = known.of([checkpoint], state)
+    assert again == (contents, offered)
+    assert all(again[0][key] is contents[key] for key in contents), "a slice's entry is made once"
+    newer = entry(dust="newer")
+    assert known.of([newer], state)[1] == offered_methods(contents_of([newer], state), state) != offered
+    state.apply(state.position, SolvePlan(pool="p", methods={"borda": {}}, time=1.0))
+    assert known.of([newer], state)[1].keys() == {Job("p", "borda")}
+    assert known.of([], state) == ({}, {})
 
 
 def test_all_tags_together_have_at_most_eight_methods() -> None:

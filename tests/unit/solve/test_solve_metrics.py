@@ -4,10 +4,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from services.engine.metrics import EngineMetrics
 from services.runtime import metrics
-from services.solve.planning.jobs import Job
 from services.solve.scheduler import health
 from services.solve.scheduler.health import SolveHealth
-from tests.support.boards import solved_of
 
 METHOD = "deviation"
 TOLD = SolveHealth(
@@ -61,7 +59,6 @@ def test_every_metric_of_solves_shows_what_the_runner_tells() -> None:
 
 
 def test_of_many_pools_the_worst_is_shown() -> None:
-    boards = {Job(f"p{i}", METHOD): solved_of(f"p{i}", method=METHOD) for i in range(50)}
-    ages = health.ages(boards, 2000.0)
-    assert ages == {METHOD: max(2000.0 - board.solved_at for board in boards.values())}
+    ages = health.largest((METHOD, float(i % 7)) for i in range(50))
+    assert ages == {METHOD: 6.0}
     assert len(told(SolveHealth(outdated=ages))) == len(told(SolveHealth(outdated={METHOD: 1.0})))
