@@ -1,10 +1,10 @@
 """What sets of live methods cost a pool of games: CPU time of the fold, and memory.
 
-`python -m benchmarks.default_methods [--quick] [--agents N] [--repeats N]`. The first set is what pools had before Glicko-2 became a default
-method; the others have it in the place of Elo, and beside both (the default). The fold is `Partition.fold` with a history, in slices as a
-shard makes them, and another thread packs and writes the segments of the history. All agents have played before the measured outcomes begin.
-The sets alternate in one process. A ratio is the median over the rounds of CPU seconds of the process, divided by those of the first set in
-the same round. A second passes from game to game.
+`python -m benchmarks.default_methods [--quick] [--agents N] [--repeats N]`. The first set is the default of earlier releases. The others have
+Glicko-2 in the place of Elo, Glicko-2 in addition (the default), and Weng-Lin in addition. The fold is `Partition.fold` with a history, in
+slices as a shard makes them; another thread packs and writes the segments of the history. All agents have played before the measured
+outcomes begin, and a second passes from game to game. The sets alternate in one process. A ratio is the median over the rounds of CPU seconds
+of the process, divided by those of the first set in the same round.
 """
 
 import tempfile
@@ -32,7 +32,7 @@ from services.wire.events import RECORD_OUTCOMES, GameEvent
 from tests.support.pools import control_of, pool_of
 from tests.support.streams import packed
 
-SETS: Final = (("elo", "sco"), ("glicko2", "sco"), ("elo", "sco", "glicko2"))
+SETS: Final = (("elo", "sco"), ("glicko2", "sco"), ("elo", "sco", "glicko2"), ("elo", "sco", "weng_lin"))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -49,20 +49,21 @@ def main(argv: Sequence[str] | None = None) -> None:
 def measure(agents: int, outcomes: int, repeats: int) -> None:
     """Print the rows of a pool of so many agents."""
     first, then = games(agents, outcomes)
-    before = _records([events.encode(first[start : start + RECORD_OUTCOMES]) for start in range(0, len(first), RECORD_OUTCOMES)], 0)
+    played = events.encode_records(first)
+    before = _records(played, 0)
     forms = {
         "1 a record": [events.encode([one]) for one in then],
         f"{RECORD_OUTCOMES} a record": events.encode_records(then),
-        f"v1c, {STREAM_OUTCOMES} a record": [packed(then[start : start + STREAM_OUTCOMES]) for start in range(0, outcomes, STREAM_OUTCOMES)],
+        f"v1c, {STREAM_OUTCOMES} a record": [packed(then[at : at + STREAM_OUTCOMES]) for at in range(0, outcomes, STREAM_OUTCOMES)],
     }
     rounds: dict[str, list[Mapping[tuple[str, ...], float]]] = {form: [] for form in forms}
     memory: dict[tuple[str, ...], Mapping[str, int]] = {}
     for form, values in forms.items():
-        records = _records(values, len(before))
+        records = _records(values, len(played))
         for _ in range(repeats + 1):  # the first round compiles kernels and does not count
             seconds = {}
             for methods in SETS:
-                seconds[methods], memory[methods] = fold(methods, before, records)
+                seconds[methods], memory[methods] = fold(methods, before, records, len(first) + outcomes)
             rounds[form].append(seconds)
         _show_times(f"{agents:,} agents, {form}", outcomes, rounds[form][1:])
     for methods in SETS:
@@ -87,8 +88,13 @@ def games(agents: int, outcomes: int) -> tuple[list[GameEvent], list[GameEvent]]
     return made[: len(pairs)], made[len(pairs) :]
 
 
-def fold(methods: Sequence[str], before: Sequence[TopicRecords], records: Sequence[TopicRecords]) -> tuple[float, Mapping[str, int]]:
-    """CPU seconds of the process for `records`, after `before` was folded, and the bytes of memory of the pool by part."""
+def fold(
+    methods: Sequence[str], before: Sequence[TopicRecords], records: Sequence[TopicRecords], outcomes: int
+) -> tuple[float, Mapping[str, int]]:  # fmt: skip
+    """CPU seconds of the process for `records`, after `before` was folded, and the bytes of memory of the pool by part.
+
+    outcomes: number of outcomes in both.
+    """
     partition = Partition(HOME, PARTITIONS)
     directory = FixedDirectory(control_of(pool_of(POOL, fold=FoldSettings(online={method: {} for method in methods}))))
     with tempfile.TemporaryDirectory() as folder:
@@ -99,6 +105,8 @@ def fold(methods: Sequence[str], before: Sequence[TopicRecords], records: Sequen
         _fold(partition, directory, writer, records)
         seconds = time.process_time() - began
         writer.close()
+    if partition.pools[POOL].content.counts["outcomes"] != outcomes:
+        raise ValueError("an outcome was lost")
     return seconds, partition.pools[POOL].memory()
 
 
