@@ -1,10 +1,10 @@
 """What sets of live methods cost a pool of games: CPU time of the fold, and memory.
 
-`python -m benchmarks.default_methods [--quick] [--agents N] [--repeats N]`. The first set is the default of earlier releases. The others have
-Glicko-2 in the place of Elo, Glicko-2 in addition (the default), and Weng-Lin in addition. The fold is `Partition.fold` with a history, in
-slices as a shard makes them; another thread packs and writes the segments of the history. All agents have played before the measured
-outcomes begin, and a second passes from game to game. The sets alternate in one process. A ratio is the median over the rounds of CPU seconds
-of the process, divided by those of the first set in the same round.
+`python -m benchmarks.default_methods [--quick] [--agents N] [--repeats N]`. The first set is the default of earlier releases. The others
+have Glicko-2 in the place of Elo, Glicko-2 in addition (the default), and Weng-Lin in addition. The fold is `Partition.fold` with a
+history, in slices as a shard makes them; another thread packs and writes the segments of the history. All agents have played before the
+measured outcomes begin, and a second passes from game to game. The sets alternate in one process. A ratio is the median over the rounds
+of CPU seconds of the process, divided by those of the first set in the same round.
 """
 
 import tempfile
