@@ -50,10 +50,13 @@ GOAL_ARRAYS, GOAL_STREAMS, GOAL_RATE, GOAL_FRESH = 0.3, 1.0, 20_000.0, 0.5
 
 def games(n: int) -> list[GameEvent]:
     winners, losers = zipf_games(n)
-    return [
-        GameEvent(v=1, id=f"01J9ABCDEFGHJKMN{i:010d}", pool=POOL, time=1_764_547_200.25 + i, sides=[_side(a, 1), _side(b, 2)])
-        for i, (a, b) in enumerate(zip(winners.tolist(), losers.tolist(), strict=True))
-    ]
+    return [event(i, a, b) for i, (a, b) in enumerate(zip(winners.tolist(), losers.tolist(), strict=True))]
+
+
+def event(i: int, winner: int, loser: int) -> GameEvent:
+    """Game number i, a second after the one before."""
+    sides = [_side(winner, 1), _side(loser, 2)]
+    return GameEvent(v=1, id=f"01J9ABCDEFGHJKMN{i:010d}", pool=POOL, time=1_764_547_200.25 + i, sides=sides)
 
 
 def _side(player: int, place: int) -> Side:

@@ -231,7 +231,9 @@ def _fold(
         for member in range(agent_start[first], agent_start[first + n]):
             _enter(rating, deviation, volatility, information, surprise, period, agent[member], clock[0], model)
         if scored:
-            _sides_now(rating, deviation, volatility, information, surprise, agent_start, agent, first, n, model, mean, variance)
+            _sides_now(
+                rating, deviation, volatility, information, surprise, agent_start, agent, first, n, model, mean, variance, traced, before
+            )  # fmt: skip
             if traced:
                 expected[first : first + n] = 0.0
             _score(place, first, n, weight[i], mean, variance, model[0], counts, sums, traced, expected)
@@ -245,8 +247,6 @@ def _fold(
             size = agent_start[first + side + 1] - agent_start[first + side]
             for member in range(agent_start[first + side], agent_start[first + side + 1]):
                 a = agent[member]
-                if traced:
-                    before[member] = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)[0]
                 information[a] += share * learnt[side] / (size * size)
                 surprise[a] += share * missed[side] / size
                 if traced:
@@ -326,14 +326,17 @@ def _sides_before(
 def _sides_now(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats,
     agent_start: _Counts, agent: NDArray[np.uint32], first: int, n: int, model: _Model, mean: _Floats, variance: _Floats,
+    traced: bool, before: _Floats,
 ) -> None:  # fmt: skip
-    """As `_sides_before`, including the members' games so far."""
+    """As `_sides_before`, including the members' games so far. If traced, also write the members' ratings into `before`."""
     for side in range(n):
         begin, end = agent_start[first + side], agent_start[first + side + 1]
         mean[side] = variance[side] = 0.0
         for member in range(begin, end):
             a = agent[member]
             known, spread, _ = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
+            if traced:
+                before[member] = known
             mean[side] += known / (end - begin)
             variance[side] += _square(spread / model[0] / (end - begin))
 

@@ -149,14 +149,14 @@ def _wanted(here: Context, pool: str, asked: PoolWanted) -> PoolCreated:
     if asked.label:
         check_visible_name(asked.label, "label")
     fold = asked.fold if asked.fold is not None else default_fold(here.settings)
-    check(kind, fold)  # raises for settings that a shard cannot fold
+    check(kind, fold.with_default_methods(kind))  # raises for settings that a shard cannot fold
     return PoolCreated(pool=check_pool_name(pool), kind=kind, time=here.clock(), fold=fold, label=asked.label)
 
 
 def _create(here: Context, wanted: PoolCreated) -> Response[PoolView]:
     known = here.directory.find(wanted.pool) is not None
     standing = here.directory.create(wanted, here.settings.max_pools)
-    known = known or standing != wanted  # a concurrent request may have created it
+    known = known or msgspec.structs.replace(standing, fold=wanted.fold) != wanted  # a concurrent request may have created it
     if standing.label != wanted.label:
         raise ApiError(409, "pool exists", f"pool {wanted.pool} exists with the label {standing.label!r}")
     return Response(view(here.directory, wanted.pool, here.store.live.head(wanted.pool), standing), status_code=200 if known else 201)

@@ -115,7 +115,7 @@ def _with(settings: PoolSettings, kind: Kind, key: str, value: Any) -> PoolSetti
     if key == "bans":
         new = tuple(sorted(set(new)))
     settings = replace(settings, **{key: new})
-    return replace(settings, online=settings.methods(kind))
+    return replace(settings, online=settings.with_default_methods(kind).online)
 
 
 def _check_key(key: str) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ratings_core.errors import InputError
 from services.control import generations, seasons
@@ -95,6 +96,8 @@ class ControlLog:
     def create_pool(self, wanted: PoolCreated, max_pools: int | None = None) -> PoolCreated:
         """Create a pool if it does not exist, and return its record. A call with equal kind and settings can be repeated.
 
+        The record names the online methods. If `wanted` names none, a new pool has the default ones, and an existing pool may have any.
+
         Args:
             wanted: The pool to create.
             max_pools: Maximal number of pools of the installation; None for no limit.
@@ -105,15 +108,18 @@ class ControlLog:
             InputError: The name or the settings are invalid.
         """
         check_pool_name(wanted.pool)
-        generations.check(wanted.kind, wanted.fold)
+        made = replace(wanted, fold=wanted.fold.with_default_methods(wanted.kind))
+        generations.check(made.kind, made.fold)
         state = self.refresh()
         if wanted.pool not in state.pools:
             if max_pools is not None and len(state.pools) >= max_pools:
                 raise TooManyPools(wanted.pool, max_pools)
-            self.append(wanted)
+            self.append(made)
             state = self.refresh()
         existing = state.pools[wanted.pool]
-        if (existing.kind, existing.fold) != (wanted.kind, wanted.fold):
+        methods = existing.fold.methods(existing.kind)
+        given = wanted.fold if wanted.fold.online is not None else replace(wanted.fold, online=methods)
+        if (existing.kind, replace(existing.fold, online=methods)) != (wanted.kind, given):
             raise PoolExists(wanted, existing)
         return existing
 

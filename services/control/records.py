@@ -23,6 +23,10 @@ from services.wire.pools import FIRST_SEASON, Kind
 
 FOLD_VERSION: Final = 2
 """Number of the fold's meaning. It rises when kernels, defaults, limits or validation change results; then pools get new generations."""
+DEFAULT_METHODS: Final = ("elo", "sco", "glicko2")
+"""Online methods of a new pool of games whose settings name none."""
+_UNNAMED_METHODS: Final = ("elo", "sco")
+"""Online methods of a pool of games whose record, of an earlier release, names none. They stay: another set would change its ratings."""
 
 
 SliceTag: TypeAlias = Annotated[str, msgspec.Meta(pattern=rf"^{TAG_KEY}(?!\n)$")]
@@ -33,7 +37,9 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Settings of a generation. A change of any setting makes a new generation.
 
     Attributes:
-        online: Online method -> its parameters; an empty object means its defaults. None: `elo` and `sco` for games, none for scores.
+        online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for
+            games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for
+            games.
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or
             with weights.
@@ -65,10 +71,16 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     slice_values: Annotated[int, msgspec.Meta(ge=1, le=256)] = 64
 
     def methods(self, kind: Kind) -> dict[str, dict[str, float]]:
-        """The online methods and their parameters for a pool of this kind."""
+        """The online methods by which a pool of this kind with these recorded settings is folded, and their parameters."""
         if self.online is not None:
             return self.online
-        return {"elo": {}, "sco": {}} if kind is Kind.GAMES else {}
+        return {method: {} for method in _UNNAMED_METHODS} if kind is Kind.GAMES else {}
+
+    def with_default_methods(self, kind: Kind) -> "FoldSettings":
+        """These settings for the record of a pool of this kind: with the default online methods if none are given."""
+        if self.online is not None:
+            return self
+        return replace(self, online={method: {} for method in DEFAULT_METHODS} if kind is Kind.GAMES else {})
 
 
 class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="pool"):

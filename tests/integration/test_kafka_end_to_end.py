@@ -54,7 +54,7 @@ def test_outcomes_of_a_strange_producer_reach_the_boards(cluster: Cluster) -> No
         ]
         gzip.send(scores, rows)
     head = visible(cluster, singles, len(games))
-    assert (head["agents"], head["online"], head["dead_letters"]) == (3, ["elo", "sco"], 0)
+    assert (head["agents"], head["online"], head["dead_letters"]) == (3, ["elo", "sco", "glicko2"], 0)
     assert cluster.board(singles, "elo") == pytest.approx(expected, abs=1e-9)
     assert next(iter(cluster.board(singles, "sco"))) == "ada"
     visible(cluster, scores, 2)

@@ -32,7 +32,11 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         page.until("document.querySelectorAll('svg.chart .point').length === 2")
         ratings = [point["rating"] for point in played.client.get("/v1/pools/cup/agents/rock/history").json()["points"]]
         page.wait(f"Highest {max(ratings):.1f} (", f"lowest {min(ratings):.1f} (")
-        assert page.evaluate("[...document.querySelectorAll('[data-method]')].map((one) => one.dataset.method)") == ["elo", "sco"]
+        assert page.evaluate("[...document.querySelectorAll('[data-method]')].map((one) => one.dataset.method)") == [
+            "elo",
+            "sco",
+            "glicko2",
+        ]
         assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
         assert page.complaints() == []

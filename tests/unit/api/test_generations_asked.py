@@ -7,7 +7,7 @@ import pytest
 
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.control.log import ControlLog
-from services.control.records import Generation
+from services.control.records import DEFAULT_METHODS, Generation
 from services.log.partition import partition_of
 from tests.support.api import Running
 from tests.support.boards import head_of
@@ -39,6 +39,26 @@ def test_a_wish_is_durable_and_shown(api: Running, control: ControlLog) -> None:
     found = control.refresh().wish("blitz")
     assert found is not None
     assert answer.json() == {"pool": "blitz", "wish": found[0]}
+
+
+@pytest.mark.usefixtures("pool")
+def test_settings_without_online_methods_have_the_default_ones(api: Running, control: ControlLog) -> None:
+    assert api.client.post(PATH, json={"fold": {"per_task": True, "slices": {"map": ["glicko2"]}}}).status_code == 202
+    found = control.refresh().wish("blitz")
+    assert found is not None
+    assert found[1].fold.online == {method: {} for method in DEFAULT_METHODS}
+
+
+def test_each_way_to_create_a_pool_gives_it_the_same_methods(api: Running, control: ControlLog) -> None:
+    game = {"v": 1, "id": "1", "pool": "sent", "sides": [{"agents": ["ann"], "place": 1}, {"agents": ["bob"], "place": 2}]}
+    assert api.client.put("/v1/pools/plain", json={"kind": "games"}).status_code == 201
+    assert api.client.put("/v1/pools/with-settings", json={"kind": "games", "fold": {"per_task": True}}).status_code == 201
+    assert api.client.post("/v1/outcomes", json=game).status_code == 202
+    pools = control.refresh().pools
+    assert {name: list(pools[name].fold.online or {}) for name in pools} == {
+        name: list(DEFAULT_METHODS) for name in ("plain", "with-settings", "sent")
+    }
+    assert api.client.put("/v1/pools/plain", json={"kind": "games"}).status_code == 200
 
 
 @pytest.mark.usefixtures("pool")

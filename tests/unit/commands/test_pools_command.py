@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
@@ -22,6 +23,9 @@ from services.control.log import ControlLog, NoPool
 from services.control.records import FoldSettings, Generation, GenerationRequest, PoolCreated
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
+
+NEW = FoldSettings().with_default_methods(Kind.GAMES)
+"""Settings of a new pool of games."""
 
 
 @pytest.fixture
@@ -58,32 +62,32 @@ def test_settings_are_shown_and_nothing_is_asked_for(control: ControlLog) -> Non
     table = run("settings", "blitz")
     assert all(part in table for part in ("blitz (games)", "online.elo", "default parameters", "per_task", "bans"))
     assert set(shown) == set(KEYS)
-    assert (shown["online"], shown["per_task"], shown["start"]) == ({"elo": {}, "sco": {}}, False, "same")
+    assert (shown["online"], shown["per_task"], shown["start"]) == ({"elo": {}, "sco": {}, "glicko2": {}}, False, "same")
     assert control.refresh().wish("blitz") is None
 
 
 def test_a_changed_k_keeps_the_other_methods(control: ControlLog) -> None:
     assert "when it starts" in run("settings", "blitz", "--set", "online.elo.k=20")
-    assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}, "sco": {}})
+    assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}, "sco": {}, "glicko2": {}})
     run("settings", "blitz", *sets("online.sco.tau=2", "per_task=true", "bucket_seconds=60"))
-    wanted = FoldSettings(online={"elo": {"k": 20.0}, "sco": {"tau": 2.0}}, per_task=True, bucket_seconds=60)
+    wanted = FoldSettings(online={"elo": {"k": 20.0}, "sco": {"tau": 2.0}, "glicko2": {}}, per_task=True, bucket_seconds=60)
     assert waiting(control).fold == wanted
     run("settings", "blitz", *sets("online=elo", "bucket_seconds="))
     assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}}, per_task=True)
     run("settings", "blitz", *sets("online=elo,glicko2", "online.elo.k=", "online.glicko2.tau=0.3"))
     assert waiting(control).fold.online == {"elo": {}, "glicko2": {"tau": 0.3}}
     run("settings", "blitz", "--set", "online=")
-    assert waiting(control).fold.online == {"elo": {}, "sco": {}}
+    assert waiting(control).fold == replace(NEW, per_task=True)
 
 
 def test_features_are_named_shown_and_given_up(control: ControlLog) -> None:
     run("settings", "blitz", *sets("features=length,first-side", "feature_window=500"))
-    assert waiting(control).fold == FoldSettings(features=("length", "first-side"), feature_window=500)
+    assert waiting(control).fold == replace(NEW, features=("length", "first-side"), feature_window=500)
     assert '["length","first-side"]' in run("settings", "blitz")
     run("settings", "blitz", "--set", 'features=["a,b"]')
     assert waiting(control).fold.features == ("a,b",)
     run("settings", "blitz", "--set", "features=")
-    assert waiting(control).fold == FoldSettings(feature_window=500)
+    assert waiting(control).fold == replace(NEW, feature_window=500)
     with pytest.raises(InputError, match="must be left out for scores"):
         run("settings", "suite", "--set", "features=length")
 
@@ -108,7 +112,7 @@ def test_a_file_of_all_settings_gives_them_back(control: ControlLog, tmp_path: P
     (file := tmp_path / "settings.json").write_text(run("settings", "blitz", "--format", "json"))
     assert "nothing changes" in run("settings", "blitz", "--file", str(file))
     run("settings", "blitz", *sets(*(f"{key}=" for key in KEYS)), "--yes")
-    assert present(waiting(control), Kind.GAMES) == PoolSettings(online={"elo": {}, "sco": {}})
+    assert present(waiting(control), Kind.GAMES) == PoolSettings(online=NEW.online)
     run("settings", "blitz", "--file", str(file))
     assert msgspec.structs.replace(waiting(control), time=wanted.time) == wanted
 
@@ -128,10 +132,10 @@ def test_the_leading_method_changes_alone_and_makes_no_generation(control: Contr
     assert (control.refresh().leading, control.refresh().wish("blitz")) == ({"blitz": "sco"}, None)
     assert json.loads(run("settings", "blitz", "--format", "json"))["leading_method"] == "sco"
     assert "nothing changes" in run("settings", "blitz", "--set", "leading_method=sco")
-    with pytest.raises(InputError, match=r"leading_method must be a method of the pool: elo, sco, .*glicko2"):
-        run("settings", "blitz", "--set", "leading_method=glicko2")
-    run("settings", "blitz", *sets("online=elo,glicko2", "leading_method=glicko2"))
-    assert (control.refresh().leading["blitz"], waiting(control).fold.online) == ("glicko2", {"elo": {}, "glicko2": {}})
+    with pytest.raises(InputError, match=r"leading_method must be a method of the pool: elo, sco, glicko2, .*weng_lin"):
+        run("settings", "blitz", "--set", "leading_method=weng_lin")
+    run("settings", "blitz", *sets("online=elo,weng_lin", "leading_method=weng_lin"))
+    assert (control.refresh().leading["blitz"], waiting(control).fold.online) == ("weng_lin", {"elo": {}, "weng_lin": {}})
     run("settings", "blitz", "--set", "leading_method=")
     assert control.refresh().leading["blitz"] == ""
 
@@ -175,12 +179,12 @@ def test_settings_that_changed_during_the_confirmation_are_not_overwritten(contr
     monkeypatch.setattr(command, "_confirmed", meanwhile)
     with pytest.raises(InputError, match="they changed meanwhile"):
         run("settings", "blitz", "--set", "per_task=true")
-    assert (waiting(control).bans, waiting(control).fold) == (("eve",), FoldSettings())
+    assert (waiting(control).bans, waiting(control).fold) == (("eve",), NEW)
 
 
 def test_resume_asks_for_the_same_anew(control: ControlLog) -> None:
     run("resume", "suite")
-    assert waiting(control, "suite").fold == FoldSettings()
+    assert waiting(control, "suite").fold == FoldSettings(online={})
 
 
 def test_the_list_tells_where_pools_are(control: ControlLog) -> None:
@@ -210,7 +214,7 @@ def test_the_state_of_a_pool_in_words(shown: dict[str, object], words: str) -> N
         (["--set", "online.elo.kk=20"], "kk"),
         (["--set", "online.elo.k=much"], "must be a number"),
         (["--set", "online.elo=3"], "online.elo.k"),
-        (["--set", "online.glicko2.tau=3"], "set online to all methods"),
+        (["--set", "online.weng_lin.z=3"], "set online to all methods"),
         (["--set", "online=glicko9"], "glicko9"),
         (["--set", "per_task"], "key=value"),
         (["--set", "feature-window=3"], r"must be one of online, .*did you mean feature_window"),

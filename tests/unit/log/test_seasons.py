@@ -66,7 +66,7 @@ def test_a_season_is_a_generation_that_names_the_end_of_the_one_before() -> None
     ask(control)
     made = make(control, 40)
     assert (made.number, made.start, made.season, made.retraction_horizon) == (2, 40, "autumn", 0)
-    assert made.opening == Opening(generation=1, position=40, keep=0.5, first=2, methods=("elo", "sco"))
+    assert made.opening == Opening(generation=1, position=40, keep=0.5, first=2, methods=("elo", "sco", "glicko2"))
     assert decode(encode(made)[1]) == made
 
 

@@ -82,7 +82,7 @@ def without(values: Sequence[object], drop: Callable[[dict[str, object]], bool])
 
 
 def made(number: int = 2, pool: str = POOL, **asked: object) -> Generation:
-    return Generation(**{"pool": pool, "number": number, "start": 0, "time": 0.0, "fold": FoldSettings(), **asked})
+    return Generation(**{"pool": pool, "number": number, "start": 0, "time": 0.0, "fold": pool_of(pool, KINDS[pool]).fold, **asked})
 
 
 def content(state: PoolState | None) -> dict[str, str]:

@@ -248,11 +248,11 @@ def test_a_later_generation_is_shown_once_it_is_at_the_position_that_readers_saw
 def test_what_the_previous_owner_publishes_while_its_successor_is_behind_is_seen(store: FakeStore) -> None:
     """A shard that was paused goes on for a moment, until the fence refuses it."""
     partition = Partition(0, 1)
-    partition.pools["pool0"] = state_of("pool0")
+    state = partition.pools["pool0"] = state_of("pool0")
     driver = Driver(store, partition)
     for position, standing in ((60, 99), (110, 120)):
         partition.position = position
-        store.heads["pool0"] = head_of("pool0", position=standing)
+        store.heads["pool0"] = head_of("pool0", position=standing, beliefs=state.content.ratings.beliefs)
         store.stands["pool0"] = Fence(EPOCH - 1, 1, standing)
         driver.round()
     assert not store.written

@@ -83,7 +83,8 @@ class Store:
 def behind(log: Log, tmp_path: Path) -> tuple[CheckpointStore, Store]:
     """A checkpoint at the log's end, and a store that shows the half of it first."""
     control = ControlLog(log.control)
-    directory = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=True)
+    fold = FoldSettings(online={"elo": {}, "sco": {}})  # `Store` shows no deviations
+    directory = LiveDirectory(control, fold, 10, lambda: 0.0, create=True)
     partition, store = Partition(0, 1), Store()
     reader = log.outcomes.reader({0: 0})
     records = reader.poll(5.0, 1000)[0]
