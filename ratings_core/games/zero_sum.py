@@ -1,8 +1,9 @@
 """Two-player zero-sum games: the optimal strategies of largest entropy, with a certificate.
 
 A solve scales the payoffs and follows the central path (`interior`). It stops as soon as the guessed supports solve the game strictly,
-because then no other equilibrium exists. Otherwise it follows the path to the end, reads off the largest supports, decides close cases by a
-linear program (`membership`) and takes the point of largest entropy of each player's face (`face`).
+because then no other equilibrium exists. Otherwise it follows the path to the end, reads off the largest supports, and takes the point of
+largest entropy of each player's face (`face`). If the path leaves a doubt about who is played, as it does with near copies, the strategies
+that may be played are solved in whole numbers (`exact_faces`). If these are too many, a linear program (`membership`) decides.
 
 Supports of a similar game can be given as a guess and are tried first. If they solve this game strictly, no other equilibrium exists. The
 answer then does not depend on the guess, and no path is followed.
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
+from ratings_core.games.exact_faces import exact_face, whole_payoffs
 from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
 from ratings_core.games.interior import MatrixPath, PathGame, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
@@ -27,10 +29,12 @@ from ratings_core.games.supports import (
     Mask,
     clipped,
     first_candidates,
+    in_doubt,
     inside,
     more_candidates,
     only_equilibrium,
     only_symmetric,
+    out_of_play,
     placed,
     played,
     unclear,
@@ -42,6 +46,10 @@ GUESS_FROM: Final = 1e-2
 FINAL_GAP: Final = 1e-14
 _GUESSED: Final = PathPoint(np.empty(0), np.empty(0), 0.0, 0)
 """Path point of an answer that needed no path."""
+EXACT_ENTRIES: Final = 1_000
+"""Games of at most so many strategies times strategies that may be played are solved in whole numbers if they are in doubt."""
+STRICT: Final = 1e-12
+"""Bound on the rounding error of a slack."""
 ENTROPY_TOLERANCE: Final = 1e-8
 """In nats. A strategy with a larger entropy gap is not proven to have the largest entropy, so it is approximate."""
 
@@ -106,12 +114,12 @@ def solve_zero_sum(payoffs: ArrayLike, *, options: PathOptions = _DEFAULTS) -> G
 
 def symmetric_within(margins: ArrayLike, limits: Rules[PathOptions], guess: Mask | None = None) -> SymmetricSolution:
     """As `solve_symmetric`, with checked limits and a deadline that is already running. guess: mask of a support to try first, (m,)."""
-    M = checks.antisymmetric("margins", margins)
-    M = M / (float(np.abs(M).max()) or 1.0)
+    given = checks.antisymmetric("margins", margins)
+    M = given / (float(np.abs(given).max()) or 1.0)
     if guess is not None and (single := only_symmetric(M, guess)) is not None:
         solved = _symmetric(M, guess, proven_point(single), _GUESSED, limits)
         return replace(solved, stats={**solved.stats, "rounds": 0, "candidates": len(M)})
-    return _on_candidates(M, limits)
+    return _on_candidates(M, given, limits)
 
 
 def zero_sum_within(payoffs: ArrayLike, limits: Rules[PathOptions], guess: tuple[Mask, Mask] | None = None) -> GameSolution:
@@ -138,13 +146,13 @@ def _status(exploitability: float, stats: Mapping[str, float], limits: Rules[Pat
 # Symmetric games
 
 
-def _on_candidates(M: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
+def _on_candidates(M: Floats, given: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
     chosen: Indices | None = first_candidates(M)
     rounds = 0
     while chosen is not None:
         rounds += 1
         solved = chosen
-        inner = _solve_all(M[np.ix_(solved, solved)], limits)
+        inner = _solve_all(M[np.ix_(solved, solved)], given[np.ix_(solved, solved)], limits)
         chosen = more_candidates(solved, inner.strategy @ M[solved], limits.options.tolerance)
         if chosen is not None and limits.deadline.passed():
             inner = replace(inner, unique=False, stats=_in_part(inner.stats, len(M)))
@@ -166,13 +174,16 @@ def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, l
     )
 
 
-def _solve_all(M: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
+def _solve_all(M: Floats, given: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
+    """Solve a game. given: the margins before they were scaled to M."""
     for point in _path(SymmetricPath(M), limits):
         support = played(point.strategy, point.slack)
         if point.gap <= GUESS_FROM and (single := only_symmetric(M, support)) is not None:
             return _symmetric(M, support, proven_point(single), point, limits)
     if point.gap > limits.options.tolerance:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
+    if in_doubt(M, point.strategy, point.slack) and (exact := _exactly_symmetric(M, given, point, limits)) is not None:
+        return _symmetric(M, *exact, point, limits)
     settled = _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
     if settled is None:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
@@ -180,6 +191,19 @@ def _solve_all(M: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
     equalities, inequalities = M[np.ix_(support, support)], M[np.ix_(support, ~support)]
     face = point_of_largest_entropy(equalities, inequalities, inside(point.strategy, support), limits.deadline)
     return _symmetric(M, support, face, point, limits)
+
+
+def _exactly_symmetric(M: Floats, given: Floats, point: PathPoint, limits: Rules[PathOptions]) -> tuple[Mask, FacePoint] | None:
+    """The support and its point of largest entropy, from whole numbers. None if the game is too large, the deadline passes, or a strategy
+    that the path has shown not to be played is not strictly beaten.
+    """
+    out = out_of_play(point.strategy, point.slack)
+    ids = np.flatnonzero(~out)
+    if len(ids) ** 2 > EXACT_ENTRIES or (face := exact_face(whole_payoffs(given[np.ix_(ids, ids)]), limits.deadline)) is None:
+        return None
+    support = placed(face.played, ids, len(M))
+    beaten = face.point.strategy @ M[np.ix_(support, out)]
+    return (support, face.point) if (beaten > STRICT).all() else None
 
 
 def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: Rules[PathOptions]) -> SymmetricSolution:
@@ -212,7 +236,7 @@ def _solve_game(A: Floats, limits: Rules[PathOptions], guess: tuple[Mask, Mask] 
     while chosen is not None:
         rounds += 1
         solved = chosen
-        inner = _solve_scaled(scaled[:, solved], limits)
+        inner = _solve_scaled(scaled[:, solved], A[:, solved], limits)
         chosen = more_candidates(solved, inner.row @ scaled - inner.value, limits.options.tolerance)
         if chosen is not None and limits.deadline.passed():
             inner = replace(inner, row_unique=False, column_unique=False, stats=_in_part(inner.stats, A.shape[1]))
@@ -234,8 +258,9 @@ def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices
     )
 
 
-def _solve_scaled(A: Floats, limits: Rules[PathOptions]) -> GameSolution:
-    return _on_faces(A, *_both_faces(A, limits), limits)
+def _solve_scaled(A: Floats, given: Floats, limits: Rules[PathOptions]) -> GameSolution:
+    """Solve a game. given: the payoffs before they were scaled to A."""
+    return _on_faces(A, *_both_faces(A, given, limits), limits)
 
 
 def _on_faces(
@@ -258,7 +283,7 @@ def _on_faces(
     )
 
 
-def _both_faces(A: Floats, limits: Rules[PathOptions]) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
+def _both_faces(A: Floats, given: Floats, limits: Rules[PathOptions]) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
     for point in _path(MatrixPath(A), limits):
         (row, column), (row_slack, column_slack) = np.split(point.strategy, [len(A)]), np.split(point.slack, [len(A)])
         r, c = played(row, row_slack), played(column, column_slack)
@@ -266,6 +291,10 @@ def _both_faces(A: Floats, limits: Rules[PathOptions]) -> tuple[FacePoint, FaceP
             return proven_point(single[0]), proven_point(single[1]), point, r, c
     if point.gap > limits.options.tolerance:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
+    if (in_doubt(A, row, row_slack) or in_doubt(A, column, column_slack)) and (
+        exact := _exactly(A, given, out_of_play(row, row_slack), out_of_play(column, column_slack), limits)
+    ) is not None:
+        return *exact[:2], point, *exact[2:]
     advantage = A - _value(A, r, c)
     settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.options.close), limits)
     settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.options.close), limits)
@@ -276,6 +305,23 @@ def _both_faces(A: Floats, limits: Rules[PathOptions]) -> tuple[FacePoint, FaceP
     rows = point_of_largest_entropy(block, advantage[np.ix_(r, ~c)], inside(row, r), limits.deadline)
     columns = point_of_largest_entropy(-block.T, -advantage[np.ix_(~r, c)].T, inside(column, c), limits.deadline)
     return rows, columns, point, r, c
+
+
+def _exactly(
+    A: Floats, given: Floats, rows_out: Mask, columns_out: Mask, limits: Rules[PathOptions]
+) -> tuple[FacePoint, FacePoint, Mask, Mask] | None:
+    """As `_exactly_symmetric`, for both sides. rows_out, columns_out: masks of strategies that the path has shown not to be played."""
+    rows, columns = np.flatnonzero(~rows_out), np.flatnonzero(~columns_out)
+    if len(rows) * len(columns) > EXACT_ENTRIES:
+        return None
+    whole = whole_payoffs(given[np.ix_(rows, columns)])
+    of_columns, of_rows = exact_face(whole, limits.deadline), exact_face(-whole.T, limits.deadline)
+    if of_columns is None or of_rows is None:
+        return None
+    r, c = placed(of_rows.played, rows, A.shape[0]), placed(of_columns.played, columns, A.shape[1])
+    x, y, value = of_rows.point.strategy, of_columns.point.strategy, of_rows.point.strategy @ A[np.ix_(r, c)] @ of_columns.point.strategy
+    ahead = np.append(x @ A[np.ix_(r, columns_out)] - value, value - A[np.ix_(rows_out, c)] @ y)
+    return (of_rows.point, of_columns.point, r, c) if (ahead > STRICT).all() else None
 
 
 def _value(A: Floats, rows: Mask, columns: Mask) -> float:

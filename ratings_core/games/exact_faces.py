@@ -1,0 +1,182 @@
+"""Optimal strategies of small zero-sum games in whole numbers: no tolerance decides which strategies an equilibrium plays.
+
+Of two near copies that differ by d, one may be played and the other not, by a slack of d or less. A central path in float64 sees slacks
+down to the square root of its gap, about 1e-7. Below that it takes both copies for played, and no strategy makes their nearly equal
+equations hold.
+
+The simplex method finds an optimal strategy of the columns' player. Variables of positive reduced cost are 0 in every optimum and are
+removed. The sum of the variables that were not positive yet is then maximised over what is left, until it is 0: then these are 0 in every
+optimum, too. What remains is the complete face of optimal strategies, with a point inside it. Its point of largest entropy is found in
+float64, in coordinates that exact pivots choose such that near copies do not make them nearly parallel.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import lcm
+from typing import Final
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from ratings_core.deadline import NEVER, Deadline
+from ratings_core.games.face import FacePoint, climbed
+from ratings_core.games.supports import ROUNDING, Mask
+from ratings_core.games.whole_tableau import Tableau, Whole
+from ratings_core.solution import Floats
+
+TOTAL: Final = 0
+"""Label of the sum that is maximised. Columns have the labels 1, 2, ..., and slacks of rows -1, -2, ..."""
+DIGITS: Final = 14
+"""Payoffs are decimals if all have at most so many digits, relative to the power of ten above the largest."""
+LARGEST_DENOMINATOR: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExactFace:
+    """The optimal strategies of the columns' player. played: mask of the columns that some optimal strategy plays; point: the optimal
+    strategy of largest entropy on these columns.
+    """
+
+    played: Mask
+    point: FacePoint
+
+
+def whole_payoffs(payoffs: Floats) -> Whole:
+    """`payoffs` times one factor, in whole numbers.
+
+    Decimals of at most 14 digits are exact. Otherwise payoffs are divided by the largest, and those within 4e-16 of a fraction with a
+    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others are the numbers that float64 has.
+    """
+    largest = float(np.abs(payoffs).max()) or 1.0
+    decimals = payoffs / 10.0 ** np.ceil(np.log10(largest)) * 10.0**DIGITS
+    if (np.abs(decimals - np.rint(decimals)) <= ROUNDING * 10.0**DIGITS).all():
+        return np.rint(decimals).astype(np.int64).astype(object)
+    fractions = [_fraction(payoff) for payoff in (payoffs / largest).ravel().tolist()]
+    common = lcm(*(own.denominator for own in fractions))
+    whole = [own.numerator * (common // own.denominator) for own in fractions]
+    return np.array(whole, object).reshape(payoffs.shape)
+
+
+def _fraction(payoff: float) -> Fraction:
+    near = Fraction(payoff).limit_denominator(LARGEST_DENOMINATOR)
+    return near if abs(float(near) - payoff) <= ROUNDING else Fraction(payoff)
+
+
+def exact_face(payoffs: Whole, deadline: Deadline = NEVER) -> ExactFace | None:
+    """All strategies of the columns' player with the least largest payoff to rows, whole numbers (rows, columns).
+
+    None if the deadline passed before the face was known. If it passes later, the entropy gap of the point is large.
+    """
+    rows, columns = payoffs.shape
+    at = _tableau(payoffs)
+    if not at.maximise(rows, deadline):
+        return None
+    at.remove(at.basis == TOTAL, at.table[rows, :-1] > 0)
+    inside = _inside(at, deadline)
+    if inside is None:
+        return None
+    played = np.isin(np.arange(1, columns + 1), np.append(at.labels, at.basis))
+    return ExactFace(played, _most_even(at, inside, np.flatnonzero(played) + 1, deadline))
+
+
+def _tableau(payoffs: Whole) -> Tableau:
+    """The game as a linear program: with payoffs above 0, maximise the sum of u >= 0 with at most 1 for each row. u over its sum is a
+    strategy, and one over the sum is the value.
+    """
+    rows, columns = payoffs.shape
+    limits = np.hstack([payoffs - payoffs.min() + 1, np.eye(rows, dtype=np.int64), np.ones((rows, 1), np.int64)])
+    total = np.concatenate([np.full(columns, -1), np.zeros(rows + 1, np.int64)])
+    slacks = -np.arange(1, rows + 1)
+    return Tableau(np.vstack([limits, total]), np.append(np.arange(1, columns + 1), slacks), np.append(slacks, TOTAL))
+
+
+def _inside(at: Tableau, deadline: Deadline) -> dict[int, Fraction] | None:
+    """Reduce the tableau of an optimum to variables that some optimum has positive, and return a point at which all are.
+
+    The point is the sum of optima, so its values are a multiple. None if the deadline passed.
+    """
+    undecided, inside = set(at.labels.tolist()), dict[int, Fraction]()
+    while True:
+        for label, value in at.positive().items():
+            inside[label] = inside.get(label, Fraction(0)) + value
+        undecided -= inside.keys()
+        if not undecided:
+            return inside
+        rows = len(at.basis)
+        at.table = np.vstack([at.table, _sum_of(at, undecided)])
+        at.basis = np.append(at.basis, TOTAL)
+        if not at.maximise(rows, deadline):
+            return None
+        largest = at.table[rows, -1]
+        zero = at.table[rows, :-1] > 0
+        at.remove(at.basis == TOTAL, zero if largest == 0 else np.zeros(len(zero), bool))
+        if largest == 0:
+            _remove(at, undecided)
+            return inside
+
+
+def _sum_of(at: Tableau, labels: set[int]) -> Whole:
+    """The row of the sum of the variables."""
+    chosen = list(labels)
+    row = at.table[np.isin(at.basis, chosen)].sum(axis=0)
+    row[:-1][np.isin(at.labels, chosen)] -= at.denominator
+    return np.asarray(row, object)
+
+
+def _remove(at: Tableau, labels: set[int]) -> None:
+    """Remove variables that are 0 in all that the tableau describes."""
+    zero = list(labels)
+    for row in np.flatnonzero(np.isin(at.basis, zero)).tolist():
+        others = np.flatnonzero((at.table[row, :-1] != 0) & ~np.isin(at.labels, zero))
+        if len(others):
+            column = int(others[0])
+            if at.table[row, column] < 0:
+                at.table[row] = -at.table[row]
+            at.exchange(row, column)
+    at.remove(np.isin(at.basis, zero), np.isin(at.labels, zero))
+
+
+def _most_even(at: Tableau, inside: dict[int, Fraction], columns: NDArray[np.int64], deadline: Deadline) -> FacePoint:
+    """The point of largest entropy of the face. columns: labels of the columns that are played."""
+    total = sum((inside[label] for label in columns.tolist()), Fraction(0))
+    start = np.array([float(inside[label] / total) for label in columns.tolist()])
+    free = ~np.isin(at.labels, at.basis)
+    if not free.any():
+        return FacePoint(start, single=True, proven=True)
+    slacks = np.sort(at.labels[at.labels < 0])
+    along, slopes = _directions(at, free, columns, slacks)
+    slack = np.array([float(inside[label] / total) for label in slacks.tolist()])
+    size = np.abs(slopes).max(axis=1, initial=0.0)
+    bounded = size > 0
+    slopes, slack = slopes[bounded] / size[bounded, None], slack[bounded] / size[bounded]
+    return replace(climbed(start, along, slopes, slack, deadline), proven=True)
+
+
+def _directions(at: Tableau, free: Mask, columns: NDArray[np.int64], slacks: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """An orthonormal basis of the directions of the face, and the change of each slack along each.
+
+    The tableau has a direction for each free variable, and near copies can make these nearly parallel. Exact pivots, each on the largest
+    entry that is left, choose columns instead, whose changes determine all other changes by factors of about 1.
+    """
+    order = np.append(columns, slacks)
+    changes = np.zeros((len(order), int(free.sum())), object)
+    row_of = {label: row for row, label in enumerate(order.tolist())}
+    for row, label in enumerate(at.basis.tolist()):
+        changes[row_of[label]] = -at.table[row, :-1][free]
+    for column, label in enumerate(at.labels[free].tolist()):
+        changes[row_of[label], column] = at.denominator
+    denominator = at.denominator
+    left = np.ones((len(columns), changes.shape[1]), bool)
+    for _ in range(changes.shape[1]):
+        sizes = np.where(left, np.abs(changes[: len(columns)]), -1)
+        row, column = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+        chosen, pivot = changes[:, column].copy(), changes[row, column]
+        changes = (changes * pivot - np.outer(chosen, changes[row])) // denominator
+        changes[:, column] = chosen
+        denominator = pivot
+        left[row], left[:, column] = False, False
+    exact = np.asarray(changes / denominator, np.float64)
+    along, triangle = np.linalg.qr(exact[: len(columns)])
+    slopes = scipy.linalg.solve_triangular(triangle, exact[len(columns) :].T, trans=1).T
+    return np.asarray(along, np.float64), np.asarray(slopes, np.float64)
