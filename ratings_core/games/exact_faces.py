@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.games.face import FacePoint, climbed
-from ratings_core.games.supports import ROUNDING, Mask
+from ratings_core.games.supports import ROUNDING, Mask, placed
 from ratings_core.games.whole_tableau import Tableau, Whole
 from ratings_core.solution import Floats
 
@@ -32,35 +32,70 @@ DIGITS: Final = 14
 LARGEST_DENOMINATOR: Final = 10_000
 
 
+MOST_ENTRIES: Final = 1_000
+"""Games of at most so many rows times columns that matter are solved in whole numbers."""
+STRICT: Final = 1e-12
+"""Bound on the rounding error of a slack."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExactFace:
-    """The optimal strategies of the columns' player. played: mask of the columns that some optimal strategy plays; point: the optimal
-    strategy of largest entropy on these columns.
+    """The optimal strategies of the columns' player.
+
+    played: mask of the columns that some optimal strategy plays; point: the optimal strategy of largest entropy on these columns; beaten:
+    mask of the rows that get less than the value against some optimal strategy, so no optimal strategy of the other side plays them.
     """
 
     played: Mask
     point: FacePoint
+    beaten: Mask
+
+
+def face_on_candidates(scaled: Floats, given: Floats, rows_out: Mask, columns_out: Mask, deadline: Deadline) -> ExactFace | None:
+    """The optimal strategies of the columns' player among the columns that are not out, against all rows.
+
+    Rows that are out, too, are added only if they limit the answer. scaled, given: payoffs (rows, columns), with differences of about 1 and
+    as they were given. None if the game is too large or the deadline passed.
+    """
+    columns, against = np.flatnonzero(~columns_out), ~rows_out
+    while np.count_nonzero(against) * len(columns) <= MOST_ENTRIES:
+        rows = np.flatnonzero(against)
+        face = exact_face(whole_payoffs(given[np.ix_(rows, columns)]), deadline)
+        if face is None:
+            return None
+        played, beaten = placed(face.played, columns, scaled.shape[1]), placed(face.beaten, rows, scaled.shape[0])
+        paid = scaled[:, played] @ face.point.strategy
+        strictly = paid < paid[rows].max() - STRICT
+        if (strictly | against).all():
+            return ExactFace(played, face.point, beaten | strictly)
+        against = against | ~strictly
+    return None
 
 
 def whole_payoffs(payoffs: Floats) -> Whole:
     """`payoffs` times one factor, in whole numbers.
 
     Decimals of at most 14 digits are exact. Otherwise payoffs are divided by the largest, and those within 4e-16 of a fraction with a
-    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others are the numbers that float64 has.
+    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others are the numbers that float64 has,
+    and numbers that differ by at most 4e-16 are equal.
     """
     largest = float(np.abs(payoffs).max()) or 1.0
     decimals = payoffs / 10.0 ** np.ceil(np.log10(largest)) * 10.0**DIGITS
     if (np.abs(decimals - np.rint(decimals)) <= ROUNDING * 10.0**DIGITS).all():
         return np.rint(decimals).astype(np.int64).astype(object)
-    fractions = [_fraction(payoff) for payoff in (payoffs / largest).ravel().tolist()]
+    relative = payoffs / largest
+    sizes, place = np.unique(np.abs(relative), return_inverse=True)
+    first = np.append(0, np.flatnonzero(np.diff(sizes) > ROUNDING) + 1)
+    fractions = [_fraction(size) for size in sizes[first].tolist()]
     common = lcm(*(own.denominator for own in fractions))
-    whole = [own.numerator * (common // own.denominator) for own in fractions]
-    return np.array(whole, object).reshape(payoffs.shape)
+    whole = np.array([own.numerator * (common // own.denominator) for own in fractions], object)
+    group = np.searchsorted(first, place.reshape(payoffs.shape), side="right") - 1
+    return np.asarray(whole[group] * np.sign(payoffs).astype(int).astype(object), object)
 
 
-def _fraction(payoff: float) -> Fraction:
-    near = Fraction(payoff).limit_denominator(LARGEST_DENOMINATOR)
-    return near if abs(float(near) - payoff) <= ROUNDING else Fraction(payoff)
+def _fraction(size: float) -> Fraction:
+    near = Fraction(size).limit_denominator(LARGEST_DENOMINATOR)
+    return near if abs(float(near) - size) <= ROUNDING else Fraction(size)
 
 
 def exact_face(payoffs: Whole, deadline: Deadline = NEVER) -> ExactFace | None:
@@ -76,8 +111,8 @@ def exact_face(payoffs: Whole, deadline: Deadline = NEVER) -> ExactFace | None:
     inside = _inside(at, deadline)
     if inside is None:
         return None
-    played = np.isin(np.arange(1, columns + 1), np.append(at.labels, at.basis))
-    return ExactFace(played, _most_even(at, inside, np.flatnonzero(played) + 1, deadline))
+    played, beaten = np.isin(np.arange(1, columns + 1), at.labels), np.isin(-np.arange(1, rows + 1), at.labels)
+    return ExactFace(played, _most_even(at, inside, np.flatnonzero(played) + 1, deadline), beaten)
 
 
 def _tableau(payoffs: Whole) -> Tableau:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
-from ratings_core.games.exact_faces import exact_face, whole_payoffs
+from ratings_core.games.exact_faces import face_on_candidates
 from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
 from ratings_core.games.interior import MatrixPath, PathGame, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
@@ -46,10 +46,6 @@ GUESS_FROM: Final = 1e-2
 FINAL_GAP: Final = 1e-14
 _GUESSED: Final = PathPoint(np.empty(0), np.empty(0), 0.0, 0)
 """Path point of an answer that needed no path."""
-EXACT_ENTRIES: Final = 1_000
-"""Games of at most so many strategies times strategies that may be played are solved in whole numbers if they are in doubt."""
-STRICT: Final = 1e-12
-"""Bound on the rounding error of a slack."""
 ENTROPY_TOLERANCE: Final = 1e-8
 """In nats. A strategy with a larger entropy gap is not proven to have the largest entropy, so it is approximate."""
 
@@ -182,8 +178,11 @@ def _solve_all(M: Floats, given: Floats, limits: Rules[PathOptions]) -> Symmetri
             return _symmetric(M, support, proven_point(single), point, limits)
     if point.gap > limits.options.tolerance:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
-    if in_doubt(M, point.strategy, point.slack) and (exact := _exactly_symmetric(M, given, point, limits)) is not None:
-        return _symmetric(M, *exact, point, limits)
+    if in_doubt(M, point.strategy, point.slack):
+        out = out_of_play(point.strategy, point.slack)
+        exact = face_on_candidates(M, given, out, out, limits.deadline)
+        if exact is not None and exact.beaten[out].all():
+            return _symmetric(M, exact.played, exact.point, point, limits)
     settled = _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
     if settled is None:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
@@ -191,19 +190,6 @@ def _solve_all(M: Floats, given: Floats, limits: Rules[PathOptions]) -> Symmetri
     equalities, inequalities = M[np.ix_(support, support)], M[np.ix_(support, ~support)]
     face = point_of_largest_entropy(equalities, inequalities, inside(point.strategy, support), limits.deadline)
     return _symmetric(M, support, face, point, limits)
-
-
-def _exactly_symmetric(M: Floats, given: Floats, point: PathPoint, limits: Rules[PathOptions]) -> tuple[Mask, FacePoint] | None:
-    """The support and its point of largest entropy, from whole numbers. None if the game is too large, the deadline passes, or a strategy
-    that the path has shown not to be played is not strictly beaten.
-    """
-    out = out_of_play(point.strategy, point.slack)
-    ids = np.flatnonzero(~out)
-    if len(ids) ** 2 > EXACT_ENTRIES or (face := exact_face(whole_payoffs(given[np.ix_(ids, ids)]), limits.deadline)) is None:
-        return None
-    support = placed(face.played, ids, len(M))
-    beaten = face.point.strategy @ M[np.ix_(support, out)]
-    return (support, face.point) if (beaten > STRICT).all() else None
 
 
 def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: Rules[PathOptions]) -> SymmetricSolution:
@@ -291,10 +277,12 @@ def _both_faces(A: Floats, given: Floats, limits: Rules[PathOptions]) -> tuple[F
             return proven_point(single[0]), proven_point(single[1]), point, r, c
     if point.gap > limits.options.tolerance:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
-    if (in_doubt(A, row, row_slack) or in_doubt(A, column, column_slack)) and (
-        exact := _exactly(A, given, out_of_play(row, row_slack), out_of_play(column, column_slack), limits)
-    ) is not None:
-        return *exact[:2], point, *exact[2:]
+    if in_doubt(A, row, row_slack) or in_doubt(A, column, column_slack):
+        row_out, column_out = out_of_play(row, row_slack), out_of_play(column, column_slack)
+        columns = face_on_candidates(A, given, row_out, column_out, limits.deadline)
+        rows = face_on_candidates(-A.T, -given.T, column_out, row_out, limits.deadline)
+        if columns is not None and rows is not None and columns.beaten[row_out].all() and rows.beaten[column_out].all():
+            return rows.point, columns.point, point, rows.played, columns.played
     advantage = A - _value(A, r, c)
     settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.options.close), limits)
     settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.options.close), limits)
@@ -305,23 +293,6 @@ def _both_faces(A: Floats, given: Floats, limits: Rules[PathOptions]) -> tuple[F
     rows = point_of_largest_entropy(block, advantage[np.ix_(r, ~c)], inside(row, r), limits.deadline)
     columns = point_of_largest_entropy(-block.T, -advantage[np.ix_(~r, c)].T, inside(column, c), limits.deadline)
     return rows, columns, point, r, c
-
-
-def _exactly(
-    A: Floats, given: Floats, rows_out: Mask, columns_out: Mask, limits: Rules[PathOptions]
-) -> tuple[FacePoint, FacePoint, Mask, Mask] | None:
-    """As `_exactly_symmetric`, for both sides. rows_out, columns_out: masks of strategies that the path has shown not to be played."""
-    rows, columns = np.flatnonzero(~rows_out), np.flatnonzero(~columns_out)
-    if len(rows) * len(columns) > EXACT_ENTRIES:
-        return None
-    whole = whole_payoffs(given[np.ix_(rows, columns)])
-    of_columns, of_rows = exact_face(whole, limits.deadline), exact_face(-whole.T, limits.deadline)
-    if of_columns is None or of_rows is None:
-        return None
-    r, c = placed(of_rows.played, rows, A.shape[0]), placed(of_columns.played, columns, A.shape[1])
-    x, y, value = of_rows.point.strategy, of_columns.point.strategy, of_rows.point.strategy @ A[np.ix_(r, c)] @ of_columns.point.strategy
-    ahead = np.append(x @ A[np.ix_(r, columns_out)] - value, value - A[np.ix_(rows_out, c)] @ y)
-    return (of_rows.point, of_columns.point, r, c) if (ahead > STRICT).all() else None
 
 
 def _value(A: Floats, rows: Mask, columns: Mask) -> float:
