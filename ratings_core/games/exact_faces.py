@@ -51,11 +51,39 @@ class ExactFace:
     beaten: Mask
 
 
-def face_on_candidates(scaled: Floats, given: Floats, rows_out: Mask, columns_out: Mask, deadline: Deadline) -> ExactFace | None:
+def exact_symmetric(scaled: Floats, given: Floats, out: Mask, deadline: Deadline) -> ExactFace | None:
+    """The optimal strategies of a symmetric game.
+
+    scaled, given: margins (m, m), divided by the largest and as they were given; out: mask of strategies that are probably not played. Each of
+    them is proven not to be, or else considered. None if the game is too large or the deadline passed.
+    """
+    while (face := _against_candidates(scaled, given, out, out, deadline)) is not None:
+        if face.beaten[out].all():
+            return face
+        out = out & face.beaten
+    return None
+
+
+def exact_sides(scaled: Floats, given: Floats, out: tuple[Mask, Mask], deadline: Deadline) -> tuple[ExactFace, ExactFace] | None:
+    """The optimal strategies of the rows' and of the columns' player.
+
+    Arguments and None as for `exact_symmetric`. scaled: payoffs from 0 to 1; out: of rows and of columns.
+    """
+    rows_out, columns_out = out
+    while (of_columns := _against_candidates(scaled, given, rows_out, columns_out, deadline)) is not None:
+        of_rows = _against_candidates(-scaled.T, -given.T, columns_out, rows_out, deadline)
+        if of_rows is None:
+            return None
+        if of_columns.beaten[rows_out].all() and of_rows.beaten[columns_out].all():
+            return of_rows, of_columns
+        rows_out, columns_out = rows_out & of_columns.beaten, columns_out & of_rows.beaten
+    return None
+
+
+def _against_candidates(scaled: Floats, given: Floats, rows_out: Mask, columns_out: Mask, deadline: Deadline) -> ExactFace | None:
     """The optimal strategies of the columns' player among the columns that are not out, against all rows.
 
-    Rows that are out, too, are added only if they limit the answer. scaled, given: payoffs (rows, columns), with differences of about 1 and
-    as they were given. None if the game is too large or the deadline passed.
+    Rows that are out are added only if they limit the answer. None if the game is too large or the deadline passed.
     """
     columns, against = np.flatnonzero(~columns_out), ~rows_out
     while np.count_nonzero(against) * len(columns) <= MOST_ENTRIES:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
-from ratings_core.games.exact_faces import face_on_candidates
+from ratings_core.games.exact_faces import exact_sides, exact_symmetric
 from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
 from ratings_core.games.interior import MatrixPath, PathGame, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
@@ -179,9 +179,8 @@ def _solve_all(M: Floats, given: Floats, limits: Rules[PathOptions]) -> Symmetri
     if point.gap > limits.options.tolerance:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
     if in_doubt(M, point.strategy, point.slack):
-        out = out_of_play(point.strategy, point.slack)
-        exact = face_on_candidates(M, given, out, out, limits.deadline)
-        if exact is not None and exact.beaten[out].all():
+        exact = exact_symmetric(M, given, out_of_play(point.strategy, point.slack), limits.deadline)
+        if exact is not None:
             return _symmetric(M, exact.played, exact.point, point, limits)
     settled = _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
     if settled is None:
@@ -278,11 +277,9 @@ def _both_faces(A: Floats, given: Floats, limits: Rules[PathOptions]) -> tuple[F
     if point.gap > limits.options.tolerance:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
     if in_doubt(A, row, row_slack) or in_doubt(A, column, column_slack):
-        row_out, column_out = out_of_play(row, row_slack), out_of_play(column, column_slack)
-        columns = face_on_candidates(A, given, row_out, column_out, limits.deadline)
-        rows = face_on_candidates(-A.T, -given.T, column_out, row_out, limits.deadline)
-        if columns is not None and rows is not None and columns.beaten[row_out].all() and rows.beaten[column_out].all():
-            return rows.point, columns.point, point, rows.played, columns.played
+        out = out_of_play(row, row_slack), out_of_play(column, column_slack)
+        if (exact := exact_sides(A, given, out, limits.deadline)) is not None:
+            return exact[0].point, exact[1].point, point, exact[0].played, exact[1].played
     advantage = A - _value(A, r, c)
     settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.options.close), limits)
     settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.options.close), limits)
