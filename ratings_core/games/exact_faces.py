@@ -54,8 +54,8 @@ class ExactFace:
 def exact_symmetric(scaled: Floats, given: Floats, out: Mask, deadline: Deadline) -> ExactFace | None:
     """The optimal strategies of a symmetric game.
 
-    scaled, given: margins (m, m), divided by the largest and as they were given; out: mask of strategies that are probably not played. Each of
-    them is proven not to be, or else considered. None if the game is too large or the deadline passed.
+    scaled, given: margins (m, m), divided by the largest and as they were given; out: mask of strategies that are probably not played.
+    Each of them is proven not to be, or else considered. None if the game is too large or the deadline passed.
     """
     while (face := _against_candidates(scaled, given, out, out, deadline)) is not None:
         if face.beaten[out].all():
