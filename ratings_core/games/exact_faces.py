@@ -32,7 +32,7 @@ DIGITS: Final = 14
 LARGEST_DENOMINATOR: Final = 10_000
 
 
-MOST_ENTRIES: Final = 1_000
+MOST_ENTRIES: Final = 2_000
 """Games of at most so many rows times columns that matter are solved in whole numbers."""
 STRICT: Final = 1e-12
 """Bound on the rounding error of a slack."""
@@ -110,7 +110,7 @@ def whole_payoffs(payoffs: Floats) -> Whole:
     largest = float(np.abs(payoffs).max()) or 1.0
     decimals = payoffs / 10.0 ** np.ceil(np.log10(largest)) * 10.0**DIGITS
     if (np.abs(decimals - np.rint(decimals)) <= ROUNDING * 10.0**DIGITS).all():
-        return np.rint(decimals).astype(np.int64).astype(object)
+        return np.asarray(np.rint(decimals).astype(np.int64).astype(object), np.object_)
     relative = payoffs / largest
     sizes, place = np.unique(np.abs(relative), return_inverse=True)
     first = np.append(0, np.flatnonzero(np.diff(sizes) > ROUNDING) + 1)
@@ -118,7 +118,7 @@ def whole_payoffs(payoffs: Floats) -> Whole:
     common = lcm(*(own.denominator for own in fractions))
     whole = np.array([own.numerator * (common // own.denominator) for own in fractions], object)
     group = np.searchsorted(first, place.reshape(payoffs.shape), side="right") - 1
-    return np.asarray(whole[group] * np.sign(payoffs).astype(int).astype(object), object)
+    return np.asarray(whole[group] * np.sign(payoffs).astype(int).astype(object), np.object_)
 
 
 def _fraction(size: float) -> Fraction:
@@ -233,7 +233,7 @@ def _directions(at: Tableau, free: Mask, columns: NDArray[np.int64], slacks: NDA
     left = np.ones((len(columns), changes.shape[1]), bool)
     for _ in range(changes.shape[1]):
         sizes = np.where(left, np.abs(changes[: len(columns)]), -1)
-        row, column = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+        row, column = divmod(int(np.argmax(sizes)), sizes.shape[1])
         chosen, pivot = changes[:, column].copy(), changes[row, column]
         changes = (changes * pivot - np.outer(chosen, changes[row])) // denominator
         changes[:, column] = chosen
