@@ -54,10 +54,10 @@ class _Search:
         self.used: set[int] = set()
         self.levels = 0
         self.value = Fraction(int(gains[:, start].max()))
-        slack = np.hstack([gains - gains[:, [start]], np.eye(rows, dtype=np.int64), gains[:, start].max() - gains[:, [start]]])
-        total = np.concatenate([np.ones(joints, np.int64), np.zeros(rows, np.int64), [1]])
-        labels = np.append(np.arange(1, joints + 1), -np.arange(1, rows + 1))
-        self.tableau = Tableau(np.vstack([slack, total]), labels, np.append(-np.arange(1, rows + 1), start + 1))
+        slack = np.hstack([gains - gains[:, [start]], gains[:, start].max() - gains[:, [start]]])
+        table = np.delete(np.vstack([slack, np.ones(joints + 1, np.int64)]), start, axis=1)
+        labels = np.arange(1, joints + 1)
+        self.tableau = Tableau(table, np.delete(labels, start), np.append(-np.arange(1, rows + 1), labels[start]))
 
     def next_level(self) -> bool:
         """Find the optimum of the next level and freeze its rows. False if the deadline passed before."""
@@ -70,8 +70,10 @@ class _Search:
     def _enter_gain(self) -> int:
         """Add v to the basis and return its row. Its column is the sum of the open rows' slacks, and it never leaves during the level."""
         at = self.tableau
-        slacks = at.table[:, :-1][:, np.isin(-at.labels, np.flatnonzero(self.open) + 1)]
-        at.table = np.hstack([slacks.sum(axis=1, keepdims=True), at.table])
+        slacks = -np.flatnonzero(self.open) - 1
+        column = at.table[:, :-1][:, np.isin(at.labels, slacks)].sum(axis=1)
+        column[np.isin(at.basis, slacks)] += at.denominator
+        at.table = np.hstack([column[:, None], at.table])
         at.labels = np.append(GAIN, at.labels)
         row = at.leaving(0)
         at.exchange(row, 0)
@@ -82,10 +84,10 @@ class _Search:
         at = self.tableau
         self.value -= Fraction(at.table[gain, -1], at.denominator)
         self.used.update(self._played()[0].tolist())
-        zero = (at.table[gain, :-1] > 0) & (at.labels != GAIN)
+        zero = at.table[gain, :-1] > 0
         for row in (-at.labels[zero & (at.labels < 0)] - 1).tolist():
             self.open[row], self.values[row] = False, self.value
-        at.remove(at.basis == GAIN, zero | (at.labels == GAIN))
+        at.remove(at.basis == GAIN, zero)
         self.levels += 1
 
     def _played(self) -> tuple[NDArray[np.int64], list[Fraction]]:

@@ -32,6 +32,8 @@ DIGITS: Final = 14
 LARGEST_DENOMINATOR: Final = 10_000
 
 
+GRID: Final = 2**54
+"""Other payoffs, over the largest, are multiples of one over this, which is half of the last digit of float64."""
 MOST_ENTRIES: Final = 2_000
 """Games of at most so many rows times columns that matter are solved in whole numbers."""
 STRICT: Final = 1e-12
@@ -104,8 +106,8 @@ def whole_payoffs(payoffs: Floats) -> Whole:
     """`payoffs` times one factor, in whole numbers.
 
     Decimals of at most 14 digits are exact. Otherwise payoffs are divided by the largest, and those within 4e-16 of a fraction with a
-    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others are the numbers that float64 has,
-    and numbers that differ by at most 4e-16 are equal.
+    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others keep 54 binary
+    digits after the point. Numbers that differ by at most 4e-16 are equal.
     """
     largest = float(np.abs(payoffs).max()) or 1.0
     decimals = payoffs / 10.0 ** np.ceil(np.log10(largest)) * 10.0**DIGITS
@@ -123,7 +125,7 @@ def whole_payoffs(payoffs: Floats) -> Whole:
 
 def _fraction(size: float) -> Fraction:
     near = Fraction(size).limit_denominator(LARGEST_DENOMINATOR)
-    return near if abs(float(near) - size) <= ROUNDING else Fraction(size)
+    return near if abs(float(near) - size) <= ROUNDING else Fraction(round(size * GRID), GRID)
 
 
 def exact_face(payoffs: Whole, deadline: Deadline = NEVER) -> ExactFace | None:
@@ -139,7 +141,8 @@ def exact_face(payoffs: Whole, deadline: Deadline = NEVER) -> ExactFace | None:
     inside = _inside(at, deadline)
     if inside is None:
         return None
-    played, beaten = np.isin(np.arange(1, columns + 1), at.labels), np.isin(-np.arange(1, rows + 1), at.labels)
+    left = np.append(at.labels, at.basis)
+    played, beaten = np.isin(np.arange(1, columns + 1), left), np.isin(-np.arange(1, rows + 1), left)
     return ExactFace(played, _most_even(at, inside, np.flatnonzero(played) + 1, deadline), beaten)
 
 
@@ -148,10 +151,9 @@ def _tableau(payoffs: Whole) -> Tableau:
     strategy, and one over the sum is the value.
     """
     rows, columns = payoffs.shape
-    limits = np.hstack([payoffs - payoffs.min() + 1, np.eye(rows, dtype=np.int64), np.ones((rows, 1), np.int64)])
-    total = np.concatenate([np.full(columns, -1), np.zeros(rows + 1, np.int64)])
-    slacks = -np.arange(1, rows + 1)
-    return Tableau(np.vstack([limits, total]), np.append(np.arange(1, columns + 1), slacks), np.append(slacks, TOTAL))
+    limits = np.hstack([payoffs - payoffs.min() + 1, np.ones((rows, 1), np.int64)])
+    total = np.append(np.full(columns, -1), 0)
+    return Tableau(np.vstack([limits, total]), np.arange(1, columns + 1), np.append(-np.arange(1, rows + 1), TOTAL))
 
 
 def _inside(at: Tableau, deadline: Deadline) -> dict[int, Fraction] | None:
@@ -159,7 +161,7 @@ def _inside(at: Tableau, deadline: Deadline) -> dict[int, Fraction] | None:
 
     The point is the sum of optima, so its values are a multiple. None if the deadline passed.
     """
-    undecided, inside = set(at.labels.tolist()), dict[int, Fraction]()
+    undecided, inside = {*at.labels.tolist(), *at.basis.tolist()}, dict[int, Fraction]()
     while True:
         for label, value in at.positive().items():
             inside[label] = inside.get(label, Fraction(0)) + value
@@ -204,11 +206,10 @@ def _most_even(at: Tableau, inside: dict[int, Fraction], columns: NDArray[np.int
     """The point of largest entropy of the face. columns: labels of the columns that are played."""
     total = sum((inside[label] for label in columns.tolist()), Fraction(0))
     start = np.array([float(inside[label] / total) for label in columns.tolist()])
-    free = ~np.isin(at.labels, at.basis)
-    if not free.any():
+    if not len(at.labels):
         return FacePoint(start, single=True, proven=True)
-    slacks = np.sort(at.labels[at.labels < 0])
-    along, slopes = _directions(at, free, columns, slacks)
+    slacks = np.array([label for label in inside if label < 0], np.int64)
+    along, slopes = _directions(at, columns, slacks)
     slack = np.array([float(inside[label] / total) for label in slacks.tolist()])
     size = np.abs(slopes).max(axis=1, initial=0.0)
     bounded = size > 0
@@ -216,19 +217,16 @@ def _most_even(at: Tableau, inside: dict[int, Fraction], columns: NDArray[np.int
     return replace(climbed(start, along, slopes, slack, deadline), proven=True)
 
 
-def _directions(at: Tableau, free: Mask, columns: NDArray[np.int64], slacks: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _directions(at: Tableau, columns: NDArray[np.int64], slacks: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """An orthonormal basis of the directions of the face, and the change of each slack along each.
 
-    The tableau has a direction for each free variable, and near copies can make these nearly parallel. Exact pivots, each on the largest
-    entry that is left, choose columns instead, whose changes determine all other changes by factors of about 1.
+    The tableau has a direction for each variable that is not basic, and near copies can make these nearly parallel. Exact pivots, each on
+    the largest entry that is left, choose strategies instead whose changes determine all other changes by factors of about 1.
     """
-    order = np.append(columns, slacks)
-    changes = np.zeros((len(order), int(free.sum())), object)
-    row_of = {label: row for row, label in enumerate(order.tolist())}
-    for row, label in enumerate(at.basis.tolist()):
-        changes[row_of[label]] = -at.table[row, :-1][free]
-    for column, label in enumerate(at.labels[free].tolist()):
-        changes[row_of[label], column] = at.denominator
+    row_of = {label: row for row, label in enumerate([*columns.tolist(), *slacks.tolist()])}
+    changes = np.zeros((len(row_of), len(at.labels)), object)
+    changes[[row_of[label] for label in at.basis.tolist()]] = -at.table[:, :-1]
+    changes[[row_of[label] for label in at.labels.tolist()], np.arange(len(at.labels))] = at.denominator
     denominator = at.denominator
     left = np.ones((len(columns), changes.shape[1]), bool)
     for _ in range(changes.shape[1]):

@@ -17,7 +17,7 @@ Labels: TypeAlias = NDArray[np.int64]
 
 
 class Tableau:
-    """Equations in nonnegative variables: a row for each basic variable, a column for each variable and one for the right-hand side.
+    """Equations in nonnegative variables: a row for each basic variable, a column for each other variable and one for the right-hand side.
 
     table: entries times the denominator; labels: of the columns; basis: label of each row's basic variable; denominator: of all entries, at
     least 1; pivots: number of exchanges so far.
@@ -29,7 +29,7 @@ class Tableau:
         self.pivots = 0
 
     def maximise(self, row: int, deadline: Deadline = NEVER) -> bool:
-        """Maximise the basic variable of `row`, which has no column of its own or never leaves. False if the deadline passed before."""
+        """Maximise the basic variable of `row`, which stays in the basis. False if the deadline passed before."""
         degenerate = False
         while not deadline.passed():
             improving = np.flatnonzero(self.table[row, :-1] < 0)
@@ -49,11 +49,13 @@ class Tableau:
 
     def exchange(self, row: int, column: int) -> None:
         """Bring the column's variable into the basis in place of the row's; the entry where they meet must be positive."""
-        entries, chosen = self.table[:, column], self.table[row].copy()
+        entries, chosen = self.table[:, column].copy(), self.table[row].copy()
         pivot = entries[row]
         self.table = (self.table * pivot - np.outer(entries, chosen)) // self.denominator
-        self.table[row] = chosen
-        self.basis[row], self.denominator = self.labels[column], pivot
+        self.table[row], self.table[:, column] = chosen, -entries
+        self.table[row, column] = self.denominator
+        self.basis[row], self.labels[column] = self.labels[column], self.basis[row]
+        self.denominator = pivot
         self.pivots += 1
 
     def remove(self, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> None:
