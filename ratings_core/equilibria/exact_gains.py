@@ -73,10 +73,9 @@ class _Search:
         slacks = -np.flatnonzero(self.open) - 1
         column = at.table[:, :-1][:, np.isin(at.labels, slacks)].sum(axis=1)
         column[np.isin(at.basis, slacks)] += at.denominator
-        at.table = np.hstack([column[:, None], at.table])
-        at.labels = np.append(GAIN, at.labels)
-        row = at.leaving(0)
-        at.exchange(row, 0)
+        gain = at.add_column(GAIN, column)
+        row = at.leaving(gain)
+        at.exchange(row, gain)
         return row
 
     def _freeze(self, gain: int) -> None:

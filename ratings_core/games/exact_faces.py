@@ -30,8 +30,7 @@ TOTAL: Final = 0
 DIGITS: Final = 14
 """Payoffs are decimals if all have at most so many digits, relative to the power of ten above the largest."""
 LARGEST_DENOMINATOR: Final = 10_000
-
-
+"""Of fractions that payoffs over the largest can stand for."""
 GRID: Final = 2**54
 """Other payoffs, over the largest, are multiples of one over this, which is half of the last digit of float64."""
 MOST_ENTRIES: Final = 2_000
@@ -106,11 +105,11 @@ def whole_payoffs(payoffs: Floats) -> Whole:
     """`payoffs` times one factor, in whole numbers.
 
     Decimals of at most 14 digits are exact. Otherwise payoffs are divided by the largest, and those within 4e-16 of a fraction with a
-    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others keep 54 binary
-    digits after the point. Numbers that differ by at most 4e-16 are equal.
+    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others keep 54 binary digits after the
+    point. Numbers that differ by at most 4e-16 are equal.
     """
     largest = float(np.abs(payoffs).max()) or 1.0
-    decimals = payoffs / 10.0 ** np.ceil(np.log10(largest)) * 10.0**DIGITS
+    decimals = payoffs / 10.0 ** min(np.ceil(np.log10(largest)), 308.0) * 10.0**DIGITS  # 1e309 is beyond float64
     if (np.abs(decimals - np.rint(decimals)) <= ROUNDING * 10.0**DIGITS).all():
         return np.asarray(np.rint(decimals).astype(np.int64).astype(object), np.object_)
     relative = payoffs / largest
@@ -168,13 +167,10 @@ def _inside(at: Tableau, deadline: Deadline) -> dict[int, Fraction] | None:
         undecided -= inside.keys()
         if not undecided:
             return inside
-        rows = len(at.basis)
-        at.table = np.vstack([at.table, _sum_of(at, undecided)])
-        at.basis = np.append(at.basis, TOTAL)
-        if not at.maximise(rows, deadline):
+        row = at.add_row(TOTAL, _sum_of(at, undecided))
+        if not at.maximise(row, deadline):
             return None
-        largest = at.table[rows, -1]
-        zero = at.table[rows, :-1] > 0
+        largest, zero = at.table[row, -1], at.table[row, :-1] > 0
         at.remove(at.basis == TOTAL, zero if largest == 0 else np.zeros(len(zero), bool))
         if largest == 0:
             _remove(at, undecided)
@@ -197,7 +193,7 @@ def _remove(at: Tableau, labels: set[int]) -> None:
         if len(others):
             column = int(others[0])
             if at.table[row, column] < 0:
-                at.table[row] = -at.table[row]
+                at.table[row] = -at.table[row]  # the row's variable is 0, and so is its negative
             at.exchange(row, column)
     at.remove(np.isin(at.basis, zero), np.isin(at.labels, zero))
 

@@ -21,6 +21,7 @@ CLEAR: Final = 1e9
 At a gap of 1e-14, differences of payoffs of 1e-11 and more stay below it where they decide.
 """
 FINEST: Final = 1e-11
+"""Smaller differences of payoffs, over their spread, do not show on the path."""
 ROUNDING: Final = 4e-16
 """Differences of payoffs, over their spread, that count as rounding errors."""
 CANDIDATES: Final = 96
@@ -45,13 +46,14 @@ def out_of_play(strategy: Floats, slack: Floats) -> Mask:
     return np.asarray(slack > CLEAR * len(strategy) * strategy, bool)
 
 
-def in_doubt(payoffs: Floats, strategy: Floats, slack: Floats) -> bool:
-    """True if the path cannot tell who is played: because of a strategy that is neither clearly played nor clearly not, or because
-    differences of payoffs are too small to show on the path. payoffs: scaled to differences of about 1.
-    """
+def in_doubt(strategy: Floats, slack: Floats) -> bool:
+    """True if a strategy is neither clearly played nor clearly not."""
     shares = len(strategy) * strategy
-    if ((shares < CLEAR * slack) & (slack < CLEAR * shares)).any():
-        return True
+    return bool(((shares < CLEAR * slack) & (slack < CLEAR * shares)).any())
+
+
+def hides_differences(payoffs: Floats) -> bool:
+    """True if payoffs, scaled to differences of about 1, have differences above rounding that are too small to show on the path."""
     steps = np.diff(np.sort(payoffs, axis=None))
     return bool(((steps > ROUNDING) & (steps < FINEST)).any())
 

@@ -58,6 +58,16 @@ class Tableau:
         self.denominator = pivot
         self.pivots += 1
 
+    def add_row(self, label: int, row: Whole) -> int:
+        """Add a basic variable by its row, times the denominator, and return the row's index."""
+        self.table, self.basis = np.vstack([self.table, row]), np.append(self.basis, label)
+        return len(self.basis) - 1
+
+    def add_column(self, label: int, column: Whole) -> int:
+        """Add a variable by its column, times the denominator, and return the column's index."""
+        self.table, self.labels = np.insert(self.table, len(self.labels), column, axis=1), np.append(self.labels, label)
+        return len(self.labels) - 1
+
     def remove(self, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> None:
         """Remove the masked rows and columns."""
         self.table = self.table[~rows][:, np.append(~columns, True)]

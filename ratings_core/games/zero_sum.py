@@ -3,7 +3,7 @@
 A solve scales the payoffs and follows the central path (`interior`). It stops as soon as the guessed supports solve the game strictly,
 because then no other equilibrium exists. Otherwise it follows the path to the end, reads off the largest supports, and takes the point of
 largest entropy of each player's face (`face`). If the path leaves a doubt about who is played, as it does with near copies, the strategies
-that may be played are solved in whole numbers (`exact_faces`). If these are too many, a linear program (`membership`) decides.
+that may be played are solved in whole numbers (`exact_faces`). If these are too many, a linear program (`membership`) decides close cases.
 
 Supports of a similar game can be given as a guess and are tried first. If they solve this game strictly, no other equilibrium exists. The
 answer then does not depend on the guess, and no path is followed.
@@ -29,6 +29,7 @@ from ratings_core.games.supports import (
     Mask,
     clipped,
     first_candidates,
+    hides_differences,
     in_doubt,
     inside,
     more_candidates,
@@ -178,8 +179,9 @@ def _solve_all(M: Floats, given: Floats, limits: Rules[PathOptions]) -> Symmetri
             return _symmetric(M, support, proven_point(single), point, limits)
     if point.gap > limits.options.tolerance:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
-    if in_doubt(M, point.strategy, point.slack):
-        exact = exact_symmetric(M, given, out_of_play(point.strategy, point.slack), limits.deadline)
+    out = out_of_play(point.strategy, point.slack)
+    if in_doubt(point.strategy, point.slack) or hides_differences(M[np.ix_(~out, ~out)]):
+        exact = exact_symmetric(M, given, out, limits.deadline)
         if exact is not None:
             return _symmetric(M, exact.played, exact.point, point, limits)
     settled = _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
@@ -276,9 +278,10 @@ def _both_faces(A: Floats, given: Floats, limits: Rules[PathOptions]) -> tuple[F
             return proven_point(single[0]), proven_point(single[1]), point, r, c
     if point.gap > limits.options.tolerance:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
-    if in_doubt(A, row, row_slack) or in_doubt(A, column, column_slack):
-        out = out_of_play(row, row_slack), out_of_play(column, column_slack)
-        if (exact := exact_sides(A, given, out, limits.deadline)) is not None:
+    out = out_of_play(row, row_slack), out_of_play(column, column_slack)
+    if in_doubt(row, row_slack) or in_doubt(column, column_slack) or hides_differences(A[np.ix_(~out[0], ~out[1])]):
+        exact = exact_sides(A, given, out, limits.deadline)
+        if exact is not None:
             return exact[0].point, exact[1].point, point, exact[0].played, exact[1].played
     advantage = A - _value(A, r, c)
     settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.options.close), limits)

@@ -145,6 +145,12 @@ def test_payoffs_are_whole_numbers_of_the_decimals_and_fractions_that_they_stand
     assert thirds.tolist() == [1, 2, -1, 0]
 
 
+@pytest.mark.parametrize("largest", [1e-300, 1.7e308])
+def test_payoffs_at_the_ends_of_float64_keep_their_ratios(largest):
+    whole = whole_payoffs(largest * np.array([1.0, 0.5, -0.25, 0.0]))
+    assert [Fraction(own, whole[0]) for own in whole] == [1, Fraction(1, 2), Fraction(-1, 4), 0]
+
+
 def test_payoffs_that_differ_by_rounding_are_equal_and_others_are_not():
     payoffs = np.array([np.pi, np.pi * (1 + 2.3e-16), -np.pi * 0.77123456789, np.pi * (1 - 1e-15), 1e-17])
     first, same, _, other, zero = whole_payoffs(payoffs).tolist()
