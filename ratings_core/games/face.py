@@ -64,7 +64,8 @@ def point_of_largest_entropy(equalities: Floats, inequalities: Floats, inside: F
     start = _on_equalities(inside, *basis)
     if not along.shape[1]:
         return FacePoint(start, single=True)
-    return _climbed(np.maximum(start, FLOOR), along, inequalities, deadline)
+    start = np.maximum(start, FLOOR)
+    return climbed(start, along, inequalities.T @ along, inequalities.T @ start, deadline)
 
 
 def _bases(matrix: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
@@ -85,9 +86,11 @@ def _on_equalities(point: Floats, range_basis: Floats, triangle: Floats, wanted:
     return np.asarray(point + range_basis @ (coordinates - range_basis.T @ point), np.float64)
 
 
-def _climbed(strategy: Floats, along: Floats, inequalities: Floats, deadline: Deadline) -> FacePoint:
-    slopes = inequalities.T @ along
-    slack = np.maximum(inequalities.T @ strategy, FLOOR)
+def climbed(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, deadline: Deadline) -> FacePoint:
+    """The point of largest entropy, from a positive one. along: orthonormal directions of the face (k, d); slopes, slack: changes of the
+    inequalities along these (., d), and their values at the start (.,).
+    """
+    slack = np.maximum(slack, FLOOR)
     multiplier = np.minimum(1.0, 1e-2 / slack)
     for _ in range(MAX_STEPS):
         target = max(LEAST_PRODUCT, 0.1 * float(slack @ multiplier) / max(1, len(slack)))

@@ -16,6 +16,14 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 WELL_POSED: Final = 1e-12
 """Support systems with a lower reciprocal condition number count as singular; uniqueness is then not claimed."""
+CLEAR: Final = 1e9
+"""Factor between probability, relative to the uniform share, and slack from which the path has shown whether a strategy is played.
+At a gap of 1e-14, differences of payoffs of 1e-11 and more stay below it where they decide.
+"""
+FINEST: Final = 1e-11
+"""Smaller differences of payoffs, over their spread, do not show on the path."""
+ROUNDING: Final = 4e-16
+"""Differences of payoffs, over their spread, that count as rounding errors."""
 CANDIDATES: Final = 96
 """Games with more than twice this many columns are first solved on this many of them."""
 
@@ -31,6 +39,23 @@ def played(strategy: Floats, slack: Floats) -> Mask:
 def unclear(strategy: Floats, slack: Floats, close: float) -> Mask:
     """Mask of strategies whose probability and slack are both below `close`."""
     return np.asarray(np.maximum(strategy * len(strategy), slack) < close, bool)
+
+
+def out_of_play(strategy: Floats, slack: Floats) -> Mask:
+    """Mask of strategies that are clearly not played."""
+    return np.asarray(slack > CLEAR * len(strategy) * strategy, bool)
+
+
+def in_doubt(strategy: Floats, slack: Floats) -> bool:
+    """True if a strategy is neither clearly played nor clearly not."""
+    shares = len(strategy) * strategy
+    return bool(((shares < CLEAR * slack) & (slack < CLEAR * shares)).any())
+
+
+def hides_differences(payoffs: Floats) -> bool:
+    """True if payoffs, scaled to differences of about 1, have differences above rounding that are too small to show on the path."""
+    steps = np.diff(np.sort(payoffs, axis=None))
+    return bool(((steps > ROUNDING) & (steps < FINEST)).any())
 
 
 def played_before(argument: str, mix: ArrayLike, member: Indices, n: int) -> Mask:

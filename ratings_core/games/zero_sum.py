@@ -1,8 +1,9 @@
 """Two-player zero-sum games: the optimal strategies of largest entropy, with a certificate.
 
 A solve scales the payoffs and follows the central path (`interior`). It stops as soon as the guessed supports solve the game strictly,
-because then no other equilibrium exists. Otherwise it follows the path to the end, reads off the largest supports, decides close cases by a
-linear program (`membership`) and takes the point of largest entropy of each player's face (`face`).
+because then no other equilibrium exists. Otherwise it follows the path to the end, reads off the largest supports, and takes the point of
+largest entropy of each player's face (`face`). If the path leaves a doubt about who is played, as it does with near copies, the strategies
+that may be played are solved in whole numbers (`exact_faces`). If these are too many, a linear program (`membership`) decides close cases.
 
 Supports of a similar game can be given as a guess and are tried first. If they solve this game strictly, no other equilibrium exists. The
 answer then does not depend on the guess, and no path is followed.
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
+from ratings_core.games.exact_faces import exact_sides, exact_symmetric
 from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
 from ratings_core.games.interior import MatrixPath, PathGame, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
@@ -27,10 +29,13 @@ from ratings_core.games.supports import (
     Mask,
     clipped,
     first_candidates,
+    hides_differences,
+    in_doubt,
     inside,
     more_candidates,
     only_equilibrium,
     only_symmetric,
+    out_of_play,
     placed,
     played,
     unclear,
@@ -106,12 +111,12 @@ def solve_zero_sum(payoffs: ArrayLike, *, options: PathOptions = _DEFAULTS) -> G
 
 def symmetric_within(margins: ArrayLike, limits: Rules[PathOptions], guess: Mask | None = None) -> SymmetricSolution:
     """As `solve_symmetric`, with checked limits and a deadline that is already running. guess: mask of a support to try first, (m,)."""
-    M = checks.antisymmetric("margins", margins)
-    M = M / (float(np.abs(M).max()) or 1.0)
+    given = checks.antisymmetric("margins", margins)
+    M = given / (float(np.abs(given).max()) or 1.0)
     if guess is not None and (single := only_symmetric(M, guess)) is not None:
         solved = _symmetric(M, guess, proven_point(single), _GUESSED, limits)
         return replace(solved, stats={**solved.stats, "rounds": 0, "candidates": len(M)})
-    return _on_candidates(M, limits)
+    return _on_candidates(M, given, limits)
 
 
 def zero_sum_within(payoffs: ArrayLike, limits: Rules[PathOptions], guess: tuple[Mask, Mask] | None = None) -> GameSolution:
@@ -138,13 +143,13 @@ def _status(exploitability: float, stats: Mapping[str, float], limits: Rules[Pat
 # Symmetric games
 
 
-def _on_candidates(M: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
+def _on_candidates(M: Floats, given: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
     chosen: Indices | None = first_candidates(M)
     rounds = 0
     while chosen is not None:
         rounds += 1
         solved = chosen
-        inner = _solve_all(M[np.ix_(solved, solved)], limits)
+        inner = _solve_all(M[np.ix_(solved, solved)], given[np.ix_(solved, solved)], limits)
         chosen = more_candidates(solved, inner.strategy @ M[solved], limits.options.tolerance)
         if chosen is not None and limits.deadline.passed():
             inner = replace(inner, unique=False, stats=_in_part(inner.stats, len(M)))
@@ -166,13 +171,19 @@ def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, l
     )
 
 
-def _solve_all(M: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
+def _solve_all(M: Floats, given: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
+    """Solve a game. given: the margins before they were scaled to M."""
     for point in _path(SymmetricPath(M), limits):
         support = played(point.strategy, point.slack)
         if point.gap <= GUESS_FROM and (single := only_symmetric(M, support)) is not None:
             return _symmetric(M, support, proven_point(single), point, limits)
     if point.gap > limits.options.tolerance:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
+    out = out_of_play(point.strategy, point.slack)
+    if in_doubt(point.strategy, point.slack) or hides_differences(M[np.ix_(~out, ~out)]):
+        exact = exact_symmetric(M, given, out, limits.deadline)
+        if exact is not None:
+            return _symmetric(M, exact.played, exact.point, point, limits)
     settled = _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
     if settled is None:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
@@ -212,7 +223,7 @@ def _solve_game(A: Floats, limits: Rules[PathOptions], guess: tuple[Mask, Mask] 
     while chosen is not None:
         rounds += 1
         solved = chosen
-        inner = _solve_scaled(scaled[:, solved], limits)
+        inner = _solve_scaled(scaled[:, solved], A[:, solved], limits)
         chosen = more_candidates(solved, inner.row @ scaled - inner.value, limits.options.tolerance)
         if chosen is not None and limits.deadline.passed():
             inner = replace(inner, row_unique=False, column_unique=False, stats=_in_part(inner.stats, A.shape[1]))
@@ -234,8 +245,9 @@ def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices
     )
 
 
-def _solve_scaled(A: Floats, limits: Rules[PathOptions]) -> GameSolution:
-    return _on_faces(A, *_both_faces(A, limits), limits)
+def _solve_scaled(A: Floats, given: Floats, limits: Rules[PathOptions]) -> GameSolution:
+    """Solve a game. given: the payoffs before they were scaled to A."""
+    return _on_faces(A, *_both_faces(A, given, limits), limits)
 
 
 def _on_faces(
@@ -258,7 +270,7 @@ def _on_faces(
     )
 
 
-def _both_faces(A: Floats, limits: Rules[PathOptions]) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
+def _both_faces(A: Floats, given: Floats, limits: Rules[PathOptions]) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
     for point in _path(MatrixPath(A), limits):
         (row, column), (row_slack, column_slack) = np.split(point.strategy, [len(A)]), np.split(point.slack, [len(A)])
         r, c = played(row, row_slack), played(column, column_slack)
@@ -266,6 +278,11 @@ def _both_faces(A: Floats, limits: Rules[PathOptions]) -> tuple[FacePoint, FaceP
             return proven_point(single[0]), proven_point(single[1]), point, r, c
     if point.gap > limits.options.tolerance:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
+    out = out_of_play(row, row_slack), out_of_play(column, column_slack)
+    if in_doubt(row, row_slack) or in_doubt(column, column_slack) or hides_differences(A[np.ix_(~out[0], ~out[1])]):
+        exact = exact_sides(A, given, out, limits.deadline)
+        if exact is not None:
+            return exact[0].point, exact[1].point, point, exact[0].played, exact[1].played
     advantage = A - _value(A, r, c)
     settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.options.close), limits)
     settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.options.close), limits)
