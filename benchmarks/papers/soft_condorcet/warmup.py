@@ -139,6 +139,6 @@ def table_3(run: Run) -> Output:
 is the mean over votes, the order is read after each step, and 2 is subtracted from the first step (counted from 1) at which it is
 optimal. The paper states neither the box of this experiment nor how it counts. Rows of batches are means over three unknown seeds. Most
 runs with batches of 2 find the order in the first steps by chance, and the others need about as long as gradient descent. So a mean of
-three runs varies much, and its noise is measured: from our runs, three are drawn 100,000 times, and 99.9 % of the means of three are no further
-from the mean of all runs than the noise.""",
+three runs varies much, and its noise is measured: from our runs, three are drawn 100,000 times, and 99.9 % of the means of three are no
+further from the mean of all runs than the noise.""",
     )
