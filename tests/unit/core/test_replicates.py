@@ -162,7 +162,7 @@ def test_intervals_of_known_replicates():
     fits = iter([[3.0, 2.0, np.nan], [3.0, 4.0, np.nan], [3.0, 2.0, 1.0], [3.0, 2.0, np.nan]])
     found = replicate_intervals(lambda _: np.array(next(fits)), [pair_counts([[0]])] * 4, level=0.5)
     assert found.low.tolist() == [3.0, 2.0, 1.0]
-    assert found.high.tolist() == [3.0, 2.5, 1.0]
+    assert found.high.tolist() == [3.0, 3.5, 1.0]
     assert found.rank_low.tolist() == [1, 1, 3]
     assert found.rank_high.tolist() == [1, 2, 3]
     assert found.unrated.tolist() == [0.0, 0.0, 0.75]
