@@ -54,7 +54,7 @@ def render(folder: Path | None = None) -> None:
     if older:
         print(f"{len(older)} of {len(stored)} results were computed by other code than this checkout's:")
     for paper, result in older:
-        print(f"  {paper}/{result.item}, {f'commit {result.commit}, {result.day}' if result.commit else 'code that was never committed'}")
+        print(f"  {paper}/{result.item}, {f'commit {result.commit}, {result.day}' if result.commit else 'an unknown commit'}")
 
 
 def _show(one: Progress, folder: Path) -> None:

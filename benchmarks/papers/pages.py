@@ -104,7 +104,7 @@ def _parts(item: Item, result: Stored) -> Iterator[str]:
 def _computed(result: Stored) -> str:
     """When and by which code a result was computed."""
     if not result.commit:
-        return f"Computed by code that was never committed (digest {result.code})."
+        return f"Computed by an unknown commit (digest {result.code})."
     changes = ", with changes that were not committed" if result.commit.endswith("+") else ""
     return f"Computed on {result.day} by commit {result.commit.rstrip('+')}{changes} (digest {result.code})."
 

@@ -135,17 +135,23 @@ def bradley_terry(
         check_connected(component, names)
     likelihood = PairLikelihood(inside(counts, component), options.prior)
     _check_prior(likelihood)
-    solve, first = solver(likelihood, component), _first(options, likelihood, start)
-    minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations, first)
-    solution = _solution(options, likelihood, minimum, component)
-    if first is not None and solution.status is not Status.OPTIMAL:  # a poor start can end above it: repeat from 0
-        minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations)
-        solution = _solution(options, likelihood, minimum, component)
+    solution, theta = _fitted(options, likelihood, component, _first(options, likelihood, start))
     if options.standard_errors != "none":
-        covariance = options.scale**2 * _covariance(likelihood, minimum.theta, component, options.standard_errors, comparisons)
+        covariance = options.scale**2 * _covariance(likelihood, theta, component, options.standard_errors, comparisons)
         assumes = "independent outcomes" if options.standard_errors == "clustered" else "independent pairs"
         solution = replace(solution, covariance=covariance, assumes=assumes)
     return _checked(replace(solution, seconds=time.perf_counter() - begun), options.tolerance)
+
+
+def _fitted(options: LogitOptions, likelihood: PairLikelihood, component: Labels, first: Floats | None) -> tuple[BradleyTerry, Floats]:
+    """The solution and its logits (m,), from `first` or from 0. A poor start can end above the tolerance: then the better of both."""
+    solve, found = solver(likelihood, component), []
+    for start in (None,) if first is None else (first, None):
+        minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations, start)
+        found.append((_solution(options, likelihood, minimum, component), minimum.theta))
+        if found[-1][0].status is Status.OPTIMAL:
+            return found[-1]
+    return min(found, key=lambda one: one[0].certificate.value)
 
 
 def _first(options: LogitOptions, likelihood: PairLikelihood, start: ArrayLike | None) -> Floats | None:
