@@ -49,7 +49,12 @@ def render(folder: Path | None = None) -> None:
     where.mkdir(parents=True, exist_ok=True)
     write_pages(PAPERS, where)
     print(f"Pages: {where}")
-    stored = [(paper.name, result) for paper in PAPERS for result in results_of(paper, where).values() if result is not None]
+    stored = [
+        (paper.name, result)
+        for paper in PAPERS
+        for result in results_of(paper, where).values()
+        if result is not None and result.status is Status.DONE
+    ]
     older = [(paper, result) for paper, result in stored if result.code != code_digest(paper)]
     if older:
         print(f"{len(older)} of {len(stored)} results were computed by other code than this checkout's:")
