@@ -85,7 +85,7 @@ def grid(pools: float) -> list[Cell]:
     found += cells("bradley_terry", "clustered", [(16, 600, 150)])
     for kind in RANDOM:
         found += cells("bradley_terry", kind, [(32, 320, 200), (32, 2_000, 200)])
-    found += cells("copeland", "random", [(32, 320, 20)])
+    found += cells("copeland", "random", [(32, 320, 120)])
     found += cells("davidson", "transitive", [(3, 30, 600), (6, 30, 300), (10, 100, 200), (20, 10, 100)])
     found += cells("davidson", "cyclic", [(6, 30, 300)])
     found += (

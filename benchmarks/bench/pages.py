@@ -50,9 +50,13 @@ def value(row: Row) -> str:
 
 def ratio(row: Row) -> str:
     """The ratio with three digits; below 1 the peer is faster, and bold says so."""
-    if row.ratio is None:
+    return _times(row.ratio)
+
+
+def _times(found: float | None) -> str:
+    if found is None:
         return "-"
-    return f"{row.ratio:.3g}x" if row.ratio >= 1 else f"**{row.ratio:.2g}x**"
+    return f"{found:.3g}x" if found >= 1 else f"**{found:.2g}x**"
 
 
 def scaling_table(rows: Sequence[Scaling]) -> list[str]:
@@ -98,15 +102,24 @@ def _notes(rows: Sequence[Row]) -> list[str]:
 
 
 def _first(rows: Sequence[Row]) -> list[str]:
-    lines = ["Not in the ratios: imports, and the first run, which may compile (CPU seconds).", ""]
-    lines += [
-        "| task | peer | imports, ours | imports, peer's | first run, ours | first run, peer's |",
-        "| --- | --- | --- | --- | --- | --- |",
+    ratios = [_over(row.first_theirs, row.first_ours) for row in rows]
+    known = [one for one in ratios if one is not None]
+    lost = sum(one < 1 for one in known)
+    lines = [
+        "Not in the ratios above: imports, and the first run of a process, which may compile (CPU seconds).",
+        f"The first run of Equirank takes longer than the peer's in {lost} of {len(known)} rows; their ratios are bold.",
+        "",
+        "| task | peer | imports, ours | imports, peer's | first run, ours | first run, peer's | ratio of first runs |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for row in rows:
+    for row, first in zip(rows, ratios, strict=True):
         figures = (row.imports_ours, row.imports_theirs, row.first_ours, row.first_theirs)
-        lines.append(f"| {row.task} | {row.peer} | {' | '.join(_seconds(own) for own in figures)} |")
+        lines.append(f"| {row.task} | {row.peer} | {' | '.join(_seconds(own) for own in figures)} | {_times(first)} |")
     return lines
+
+
+def _over(theirs: float | None, ours: float | None) -> float | None:
+    return theirs / ours if ours and theirs is not None else None
 
 
 def _marked(marks: Sequence[Mark], before: str) -> list[str]:

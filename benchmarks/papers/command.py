@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.papers.items import Match
-from benchmarks.papers.pages import write_pages
+from benchmarks.papers.pages import results_of, write_pages
 from benchmarks.papers.registry import PAPERS, chosen
-from benchmarks.papers.run import ROOT, Progress, Status, run_papers
+from benchmarks.papers.run import ROOT, Progress, Status, code_digest, run_papers
 
 DEFAULT_FOLDER: Final = ROOT / ".cache" / "papers"
 _KINDS: Final = (Match.YES, Match.NOISE, Match.EXPLAINED, Match.OTHER, Match.NO)
@@ -41,11 +41,25 @@ def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, 
 
 
 def render(folder: Path | None = None) -> None:
-    """Write the pages of all papers from the results in the folder, `.cache/papers` of the checkout by default."""
+    """Write the pages of all papers from the results in the folder, `.cache/papers` of the checkout by default.
+
+    Prints the items whose results other code computed than this checkout has.
+    """
     where = folder or DEFAULT_FOLDER
     where.mkdir(parents=True, exist_ok=True)
     write_pages(PAPERS, where)
     print(f"Pages: {where}")
+    stored = [
+        (paper.name, result)
+        for paper in PAPERS
+        for result in results_of(paper, where).values()
+        if result is not None and result.status is Status.DONE
+    ]
+    older = [(paper, result) for paper, result in stored if result.code != code_digest(paper)]
+    if older:
+        print(f"{len(older)} of {len(stored)} results were computed by other code than this checkout's:")
+    for paper, result in older:
+        print(f"  {paper}/{result.item}, {f'commit {result.commit}, {result.day}' if result.commit else 'an unknown commit'}")
 
 
 def _show(one: Progress, folder: Path) -> None:

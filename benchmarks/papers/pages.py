@@ -35,6 +35,9 @@ Which rating predicts real games best: [the scoreboard](scoreboard.md).
 
 Why the pages are built like this: [decision 75](../decisions/0075-papers.md).
 """
+_OLDER: Final = """
+The last line of an item says which commit computed it. Code of a later commit may give another value. The command computes again what
+other code computed, and `equirank papers --pages --output docs/papers` lists it."""
 
 
 def write_pages(papers: Sequence[Paper], folder: Path) -> None:
@@ -73,7 +76,8 @@ def _made(paper: Paper, results: dict[str, Stored | None]) -> str:
         {", ".join(f"{name} {number}" for name, number in one.versions.items()) for one in results.values() if one is not None}
     )
     command = f"```sh\n.venv/bin/equirank papers {paper.name} --full --output docs/papers\n```\n"
-    return f"Made by this command, with {'; '.join(versions) or 'nothing yet'}:\n\n{command.strip()}"
+    head = f"Made by this command, with {'; '.join(versions) or 'nothing yet'}:\n\n{command.strip()}\n"
+    return head + _OLDER
 
 
 def _section(item: Item, result: Stored | None) -> str:
@@ -94,7 +98,15 @@ def _parts(item: Item, result: Stored) -> Iterator[str]:
         path = f"figures/{figure.name}"
         yield f"![{item.source}: {item.title}]({path}.svg)\n\n{figure.caption.strip()} ([PNG]({path}.png))\n"
     seeds = f"; seeds {_seeds(result.seeds)}" if result.seeds else ""
-    yield f"Item `{item.name}`, {result.size} size{seeds}.\n"
+    yield f"Item `{item.name}`, {result.size} size{seeds}. {_computed(result)}\n"
+
+
+def _computed(result: Stored) -> str:
+    """When and by which code a result was computed."""
+    if not result.commit:
+        return f"Computed by an unknown commit (digest {result.code})."
+    changes = ", with changes that were not committed" if result.commit.endswith("+") else ""
+    return f"Computed on {result.day} by commit {result.commit.rstrip('+')}{changes} (digest {result.code})."
 
 
 def _seeds(seeds: Sequence[int]) -> str:

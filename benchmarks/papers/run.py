@@ -3,9 +3,11 @@
 import hashlib
 import platform
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import version
@@ -19,6 +21,8 @@ from benchmarks.papers.items import DATA, GOLDEN, Item, Match, NotRunError, Outp
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("equirank", "numpy", "scipy", "numba", "highspy")
+_SOURCES: Final = ("ratings_core", "benchmarks/papers", "tests/golden")
+"""Folders that decide results."""
 
 
 class Status(StrEnum):
@@ -40,8 +44,9 @@ class FigureFile:
 class Stored:
     """The stored result of an item.
 
-    size: `quick` or `full`; `full` also of an item that has one size. code: digest of the code that computed it. versions: of Python and
-    packages. needs: what an item needs that was not run.
+    size: `quick` or `full`; `full` also of an item that has one size. code: digest of the code that computed it. commit: of the checkout
+    then, with `+` if its sources had changes; empty if unknown. day: of the computation, ISO date in UTC; empty if unknown. versions: of
+    Python and packages. needs: what an item needs that was not run.
     """
 
     item: str
@@ -54,6 +59,8 @@ class Stored:
     seeds: list[int] = field(default_factory=list)
     note: str = ""
     needs: str = ""
+    commit: str = ""
+    day: str = ""
 
     def count(self, *matches: Match) -> int:
         """Number of values with one of these matches."""
@@ -125,18 +132,35 @@ def code_digest(paper: str) -> str:
     return digest.hexdigest()[:16]
 
 
+@cache
+def commit_of_sources() -> str:
+    """Commit of this checkout, 12 digits, with `+` if the sources of results have changes. Empty where git or its data are missing."""
+    git = shutil.which("git")
+    if git is None:
+        return ""
+
+    def said(*words: str) -> str | None:
+        ended = subprocess.run([git, "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
+        return ended.stdout.strip() if ended.returncode == 0 else None
+
+    commit, changed = said("rev-parse", "--short=12", "HEAD"), said("status", "--porcelain", "--", *_SOURCES)
+    return "" if commit is None or changed is None else commit + "+" * bool(changed)
+
+
 def _computed(paper: Paper, item: Item, folder: Path, *, quick: bool, code: str) -> Stored:
     size = "quick" if quick else "full"
     parts = folder / "parts" / f"{code}-{size}" / paper.name / item.name
     versions = {"Python": platform.python_version()} | {package: version(package) for package in PACKAGES}
+    commit, day = commit_of_sources(), datetime.now(UTC).date().isoformat()
     run = Run(quick=quick, parts=parts, name=f"{paper.name} {item.name}")
     try:
         output = item.compute(run)
     except NotRunError as missing:
-        return Stored(item.name, Status.NOT_RUN, size, code, versions, needs=str(missing))
+        return Stored(item.name, Status.NOT_RUN, size, code, versions, needs=str(missing), commit=commit, day=day)
     figures, size = _saved(paper, item, output, folder), "quick" if quick and run.sized else "full"
     _remove_parts(parts, folder)
-    return Stored(item.name, Status.DONE, size, code, versions, list(output.values), figures, list(output.seeds), output.note)
+    values, seeds = list(output.values), list(output.seeds)
+    return Stored(item.name, Status.DONE, size, code, versions, values, figures, seeds, output.note, commit=commit, day=day)
 
 
 def _remove_parts(parts: Path, folder: Path) -> None:

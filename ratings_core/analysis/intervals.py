@@ -202,10 +202,14 @@ def _ranks(ratings: Floats) -> NDArray[np.int64]:
 
 
 def _quantile(ratings: Floats, lacking: NDArray[np.bool_], share: float) -> Floats:
-    """Quantile `share` of each agent's ratings (m,) over the replicates that rate it; NaN if none does."""
+    """Quantile `share` of each agent's ratings (m,) over the replicates that rate it; NaN if none does.
+
+    The k-th smallest of n ratings is the quantile k / (n + 1): one more replicate is below it with this probability (Hyndman and Fan 1996,
+    definition 6). The usual definition, (k - 1) / (n - 1), makes 95 % intervals of 64 replicates hold one more replicate in 92 %.
+    """
     quantiles = np.full(ratings.shape[1], np.nan)
     rated = ~lacking.all(axis=0)
-    quantiles[rated] = np.nanquantile(ratings[:, rated], share, axis=0)
+    quantiles[rated] = np.nanquantile(ratings[:, rated], share, axis=0, method="weibull")
     return quantiles
 
 

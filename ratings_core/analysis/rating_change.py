@@ -122,4 +122,4 @@ def _solved(laplacian: Curvature, contrast: Floats, agent: int, *, grounded: boo
     grounds: NDArray[np.int64] = np.union1d(unlinked, [agent] if grounded else []).astype(np.int64)
     held = contrast.copy()
     held[grounds] = 0.0
-    return np.asarray(scipy.linalg.solve(laplacian.grounded(grounds), held, assume_a="pos", check_finite=False), np.float64)
+    return np.asarray(scipy.linalg.solve(laplacian.grounded(grounds), held, assume_a="pos", lower=True, check_finite=False), np.float64)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ratings_core import checks
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_meat
-from ratings_core.batch.logistic import Minimum, PairLikelihood, minimise, solver
+from ratings_core.batch.logistic import DENSE_UP_TO, Minimum, PairLikelihood, minimise, solver
 from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.graphs import Labels, members, strong_components
@@ -135,17 +135,31 @@ def bradley_terry(
         check_connected(component, names)
     likelihood = PairLikelihood(inside(counts, component), options.prior)
     _check_prior(likelihood)
-    solve, first = solver(likelihood, component), started("start", start, counts.m, options.centre, options.scale)
-    minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations, first)
-    solution = _solution(options, likelihood, minimum, component)
-    if first is not None and solution.status is not Status.OPTIMAL:  # a poor start can end above it: repeat from 0
-        minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations)
-        solution = _solution(options, likelihood, minimum, component)
+    solution, theta = _fitted(options, likelihood, component, _first(options, likelihood, start))
     if options.standard_errors != "none":
-        covariance = options.scale**2 * _covariance(likelihood, minimum.theta, component, options.standard_errors, comparisons)
+        covariance = options.scale**2 * _covariance(likelihood, theta, component, options.standard_errors, comparisons)
         assumes = "independent outcomes" if options.standard_errors == "clustered" else "independent pairs"
         solution = replace(solution, covariance=covariance, assumes=assumes)
     return _checked(replace(solution, seconds=time.perf_counter() - begun), options.tolerance)
+
+
+def _fitted(options: LogitOptions, likelihood: PairLikelihood, component: Labels, first: Floats | None) -> tuple[BradleyTerry, Floats]:
+    """The solution and its logits (m,), from `first` or from 0. A poor start can end above the tolerance: then the better of both."""
+    solve, found = solver(likelihood, component), []
+    for start in (None,) if first is None else (first, None):
+        minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations, start)
+        found.append((_solution(options, likelihood, minimum, component), minimum.theta))
+        if found[-1][0].status is Status.OPTIMAL:
+            return found[-1]
+    return min(found, key=lambda one: one[0].certificate.value)
+
+
+def _first(options: LogitOptions, likelihood: PairLikelihood, start: ArrayLike | None) -> Floats | None:
+    """First logits (m,) to try, or None for 0: with conjugate gradients the first steps are cheap, so a start from points saves nothing."""
+    m = likelihood.counts.m
+    if start is None and m <= DENSE_UP_TO:
+        return likelihood.from_points()
+    return started("start", start, m, options.centre, options.scale)
 
 
 def started(argument: str, ratings: ArrayLike | None, m: int, centre: float, scale: float) -> Floats | None:
@@ -205,8 +219,10 @@ def _check_agents(options: BradleyTerryOptions, m: int, names: Sequence[str] | N
 
 def _check_prior(likelihood: PairLikelihood) -> None:
     """Reject a prior too small for float64: only the prior determines the mean, and rounding errors of many games would exceed it."""
+    if not likelihood.prior:
+        return
     most = float(likelihood.games.max())
-    if 0 < likelihood.prior < LEAST_PRIOR * most:
+    if likelihood.prior < LEAST_PRIOR * most:
         rule = f"must be 0 or at least {LEAST_PRIOR * most:.3g}, because rounding hides a smaller prior if an agent has {most:.3g} games"
         raise InputError("prior", likelihood.prior, rule)
 
@@ -240,8 +256,7 @@ def check_connected(component: Labels, names: Sequence[str] | None) -> None:
 
 def inside(counts: MetPairs, component: Labels) -> MetPairs:
     """The pairs whose agents are in the same component."""
-    kept = component[counts.first] == component[counts.second]
-    return counts if kept.all() else counts.only(kept)
+    return counts.only(component[counts.first] == component[counts.second]) if component.any() else counts
 
 
 def _alone(component: Labels) -> Any:

@@ -26,7 +26,7 @@ def inverse_curvature(likelihood: PairLikelihood, theta: Floats, component: Labe
     """
     grounds = grounds_of(likelihood, component)
     try:
-        factor = scipy.linalg.cho_factor(likelihood.curvature(theta).grounded(grounds), overwrite_a=True, check_finite=False)
+        factor = scipy.linalg.cho_factor(likelihood.curvature(theta).grounded(grounds), lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError as error:
         reason = "standard errors cannot be computed: the information matrix is numerically singular"
         raise SolverError(f"{reason}; set a prior, or standard_errors='none'") from error

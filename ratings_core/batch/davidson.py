@@ -204,7 +204,7 @@ def _solver(model: _Model, laplacian: Curvature) -> Callable[[Floats], Floats]:
     """A function that solves laplacian x = rhs up to shifts of components."""
     grounds = model.grounds
     if len(laplacian.anchors) <= DENSE_UP_TO:
-        factor = scipy.linalg.cho_factor(laplacian.grounded(grounds), check_finite=False)
+        factor = scipy.linalg.cho_factor(laplacian.grounded(grounds), lower=True, check_finite=False)
 
         def direct(rhs: Floats) -> Floats:
             held = rhs.copy()

@@ -3,8 +3,10 @@
 The parameters theta (m,) are in logits: first beats second with probability 1 / (1 + exp(theta[second] - theta[first])).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.graphs import Labels
+from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 
 DENSE_UP_TO: Final = 512
@@ -23,6 +26,16 @@ _EXACT: Final = 1e-14
 """Gradient per game that is rounding: no step improves it."""
 _FIRST_CAUTION: Final = 1e-4
 """Share of the bound's curvature after the first rejected step. It grows by 10 with each rejection and shrinks by 10 after each step."""
+_LARGEST_LOGIT: Final = 3.0
+"""Largest absolute logit of a share of points in a start. A start far beyond the optimum of nearly separable data has a gradient so small
+that it could pass for the optimum."""
+_SURE_MOVE: Final = 1.75
+"""Largest change of a gap, in logits, at which a Newton step surely decreases the function: (e^r - r - 1) / r^2 < 1 up to r = 1.79. The
+second derivative of a logistic loss changes by a factor of e^r at most over a gap change r (Bach 2010, Proposition 1)."""
+_SAME_FACTOR: Final = 1e-3
+"""Largest relative change of the weights at which a solver keeps its factor. A step then leaves this share of the error."""
+_WIDEST: Final = 300.0
+"""Largest absolute theta, in logits, whose exponentials are divided. Sums and products of two exponentials stay in the range of float64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +51,42 @@ class PairLikelihood:
     @property
     def games(self) -> Floats:
         """Weight of each agent's games, pseudo-games included (m,)."""
-        return self.counts.per_agent(self.counts.games, self.counts.games) + self.prior
+        won, lost = self.points()
+        return won + lost
 
-    def value_and_gradient(self, theta: Floats) -> tuple[float, Floats]:
-        """Negative log-likelihood at theta, and its gradient: expected minus actual points of each agent (m,).
+    def points(self) -> tuple[Floats, Floats]:
+        """Points that each agent won and lost, pseudo-games included, each (m,). A tie is half a point for both."""
+        counts = self.counts
+        points = np.full((2, counts.m), self.prior / 2)
+        _add_points(counts.first, counts.second, counts.won, counts.lost, counts.tied, points)
+        return points[0], points[1]
 
-        Each game costs log(1 + exp(-|gap|)), plus |gap| if the favourite lost. All terms are nonnegative, so none cancel. Both share the
-        exponential, because that is most of the work.
+    def value(self, theta: Floats) -> float:
+        """Negative log-likelihood at theta.
+
+        Each game costs log(1 + exp(-|gap|)), plus |gap| if the favourite lost. All terms are nonnegative, so none cancel.
         """
         gap, games, points = self.gaps(theta), self.counts.games, self.counts.points
         size = np.abs(gap)
-        odds = np.exp(-size)
-        upset = np.where(gap >= 0, games - points, points)
-        of_favourite = upset - games * (odds / (1 + odds))
-        surplus = np.where(gap >= 0, of_favourite, -of_favourite)
-        value = float(upset @ size + games @ np.log1p(odds))
-        gradient = self.counts.per_agent(surplus, -surplus)
-        if self.prior:
-            value += self.prior * float(np.abs(theta).sum() / 2 + doubt(theta).sum())
-            gradient += self.prior * (scipy.special.expit(theta) - 0.5)
-        return value, gradient
-
-    def value(self, theta: Floats) -> float:
-        """Negative log-likelihood at theta."""
-        return self.value_and_gradient(theta)[0]
+        value = float(np.where(gap >= 0, games - points, points) @ size + games @ doubt(gap))
+        return value + self.prior * float(np.abs(theta).sum() / 2 + doubt(theta).sum())
 
     def gradient(self, theta: Floats) -> Floats:
         """Expected minus actual points of each agent (m,)."""
-        return self.value_and_gradient(theta)[1]
+        return self.slopes(theta)[0]
+
+    def slopes(self, theta: Floats) -> tuple[Floats, Floats]:
+        """First and second derivatives at theta, in one pass over the pairs.
+
+        Returns the gradient (m,), expected minus actual points of each agent, and the weights of the curvature (pairs,).
+        """
+        counts = self.counts
+        strength = np.exp(theta) if float(np.abs(theta).max()) <= _WIDEST else np.empty(0)
+        gradient, weights = np.zeros(counts.m), np.empty(len(counts.first))
+        _add_slopes(counts.first, counts.second, counts.won, counts.lost, counts.tied, theta, strength, gradient, weights)
+        if self.prior:
+            gradient += self.prior * (scipy.special.expit(theta) - 0.5)
+        return gradient, weights
 
     def curvature(self, theta: Floats, caution: float = 0.0) -> "Curvature":
         """Curvature at theta: the second derivative (caution 0) or that of a quadratic upper bound that touches at theta (caution 1).
@@ -77,6 +98,17 @@ class PairLikelihood:
             for gap in (self.gaps(theta), theta)
         )
         return Curvature(self.counts, self.counts.games * weights, self.prior * anchors)
+
+    def from_points(self) -> Floats:
+        """Estimate theta from the points of each agent alone (m,), as a start.
+
+        It is the logit of the share of points, with half a point more on both sides, `_LARGEST_LOGIT` at most, times
+        sqrt(1 + pi/8 variance of these logits): averaging a logistic curve over normal gaps flattens it by this factor (MacKay 1992),
+        and the variance of theta is taken to be theirs.
+        """
+        won, lost = self.points()
+        logits = np.clip(np.log((won + 0.5) / (lost + 0.5)), -_LARGEST_LOGIT, _LARGEST_LOGIT)
+        return np.asarray(logits * math.sqrt(1 + math.pi / 8 * float(logits.var())), np.float64)
 
     def gaps(self, theta: Floats) -> Floats:
         """Difference of theta across each pair (pairs,)."""
@@ -106,16 +138,16 @@ class Curvature:
     def grounded(self, grounds: NDArray[np.int64]) -> Floats:
         """Dense matrix (m, m) with the rows and columns of the agents `grounds` replaced by those of the identity: their theta is fixed.
 
-        Only the upper triangle is filled, because a Cholesky factorisation reads no more. The likelihood is constant under a shift of a
+        Only the lower triangle is filled, because a Cholesky factorisation reads no more. The likelihood is constant under a shift of a
         component. Fixing one agent per component removes these shifts and keeps the matrix diagonally dominant, so the factorisation is
         accurate for very unequal weights, too.
         """
-        matrix = np.zeros((self.counts.m, self.counts.m), order="F")  # in LAPACK's order, so it is not copied
-        matrix[self.counts.first, self.counts.second] = -self.weights
-        matrix[np.diag_indices(self.counts.m)] = self.diagonal
+        matrix = np.zeros((self.counts.m, self.counts.m))
+        _add_pairs(self.counts.first, self.counts.second, self.weights, matrix)
+        matrix[np.diag_indices(self.counts.m)] += self.anchors
         matrix[grounds] = matrix[:, grounds] = 0.0
         matrix[grounds, grounds] = 1.0
-        return matrix
+        return matrix.T  # in LAPACK's order, so it is not copied; a row of `matrix` is written in sequence
 
 
 Solver: TypeAlias = Callable[[Curvature, Floats], Floats]
@@ -131,14 +163,31 @@ class Minimum:
     cautious: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Point:
-    """theta with its function value and gradient (m,); off: gradient per game (m,)."""
+    """theta (m,) with its gradient (m,), the weights of its curvature (pairs,), and off, the gradient per game (m,)."""
 
+    likelihood: PairLikelihood
     theta: Floats
-    value: float
     gradient: Floats
+    weights: Floats
     off: Floats
+
+    @cached_property
+    def value(self) -> float:
+        """Negative log-likelihood."""
+        return self.likelihood.value(self.theta)
+
+    @cached_property
+    def worst(self) -> float:
+        """Largest gradient per game."""
+        return float(np.abs(self.off).max())
+
+    def curvature(self, caution: float) -> Curvature:
+        """As `PairLikelihood.curvature`."""
+        if caution:
+            return self.likelihood.curvature(self.theta, caution)
+        return Curvature(self.likelihood.counts, self.weights, self.likelihood.prior * variance(self.theta))
 
 
 def doubt(gap: Floats) -> Floats:
@@ -176,9 +225,9 @@ def solver(likelihood: PairLikelihood, label: Labels) -> Solver:
 def minimise(likelihood: PairLikelihood, solve: Solver, tolerance: float, max_iterations: int, start: Floats | None = None) -> Minimum:
     """Minimise the negative log-likelihood by Newton's method.
 
-    The method starts from `start` if its value is smaller than that of theta = 0, else from theta = 0. It stops when each agent's expected
-    and actual points differ by at most `tolerance` per game, after one more step, which about doubles the accurate digits. The step is left
-    out where the difference is within rounding.
+    The method starts from `start` if its largest gradient per game is smaller than that of theta = 0, else from theta = 0. It stops when
+    each agent's expected and actual points differ by at most `tolerance` per game, after one more step, which leaves a thousandth of the
+    error at most. The step is left out where the difference is within rounding.
 
     Far from the optimum Newton's quadratic model can be wrong. A rejected step is repeated with a mixture of its curvature and that of a
     quadratic upper bound, with as little of the bound as is sufficient. The method stops early if the bound's system is numerically
@@ -186,19 +235,18 @@ def minimise(likelihood: PairLikelihood, solve: Solver, tolerance: float, max_it
     """
     games = np.maximum(likelihood.games, np.finfo(float).tiny)
     point = _point(likelihood, games, np.zeros(likelihood.counts.m))
-    if start is not None and (given := _point(likelihood, games, start)).value < point.value:
+    if start is not None and (given := _point(likelihood, games, start)).worst < point.worst:
         point = given
     caution, cautious = 0.0, 0
     for iteration in range(max_iterations):
-        off = float(np.abs(point.off).max())
-        arrived = off <= tolerance
-        if off <= min(_EXACT, tolerance):
+        arrived = point.worst <= tolerance
+        if point.worst <= min(_EXACT, tolerance):
             return Minimum(point.theta, iteration, cautious)
-        ahead = _attempt(likelihood, solve, games, point, caution)
+        ahead = _attempt(solve, games, point, caution)
         while ahead is None and caution < 1 and not arrived:
             caution = min(1.0, max(10 * caution, _FIRST_CAUTION))
             cautious += 1
-            ahead = _attempt(likelihood, solve, games, point, caution)
+            ahead = _attempt(solve, games, point, caution)
         if arrived or ahead is None:
             return Minimum((ahead or point).theta, iteration, cautious)
         point = ahead
@@ -207,43 +255,59 @@ def minimise(likelihood: PairLikelihood, solve: Solver, tolerance: float, max_it
 
 
 def _point(likelihood: PairLikelihood, games: Floats, theta: Floats) -> _Point:
-    value, gradient = likelihood.value_and_gradient(theta)
-    return _Point(theta, value, gradient, gradient / games)
+    gradient, weights = likelihood.slopes(theta)
+    return _Point(likelihood, theta, gradient, weights, gradient / games)
 
 
-def _attempt(likelihood: PairLikelihood, solve: Solver, games: Floats, here: _Point, caution: float) -> _Point | None:
+def _attempt(solve: Solver, games: Floats, here: _Point, caution: float) -> _Point | None:
     """The point after one step, or None if the step is rejected. A step of the bound itself (caution 1) cannot increase the function."""
     try:
-        step = solve(likelihood.curvature(here.theta, caution), here.gradient)
+        step = solve(here.curvature(caution), here.gradient)
     except scipy.linalg.LinAlgError:
         return None
-    ahead = _point(likelihood, games, here.theta - step)
-    return ahead if caution >= 1 or _better(here, ahead, float(here.gradient @ step) / 2) else None
+    ahead = _point(here.likelihood, games, here.theta - step)
+    return ahead if caution >= 1 or _better(here, ahead, step) else None
 
 
-def _better(here: _Point, ahead: _Point, promised: float) -> bool:
+def _better(here: _Point, ahead: _Point, step: Floats) -> bool:
     """Whether a step is an improvement.
 
-    The function must fall by a quarter of the quadratic model's prediction (`promised`, half the decrease along the gradient). If the
-    predicted fall is within rounding, as close to the optimum or for agents with few games, the gradient per game must fall by 10 %.
+    The function must fall by a quarter of the quadratic model's prediction, half the decrease along the gradient. If the predicted fall is
+    within rounding, as close to the optimum or for agents with few games, the gradient per game must fall by 10 %. If it does, a step that
+    moves no gap by more than `_SURE_MOVE` is accepted without computing the function, because it falls.
     """
+    calmer = bool(np.linalg.norm(ahead.off) <= 0.9 * np.linalg.norm(here.off))
+    if calmer and max(float(step.max()), 0.0) - min(float(step.min()), 0.0) <= _SURE_MOVE:  # 0: the anchor does not move
+        return True
+    promised = float(here.gradient @ step) / 2
     noise = _VALUE_NOISE * abs(here.value)
     fell = here.value - ahead.value
-    if promised > 10 * noise and fell >= promised / 4:
-        return True
-    return bool(fell >= -noise and np.linalg.norm(ahead.off) <= 0.9 * np.linalg.norm(here.off))
+    return bool((promised > 10 * noise and fell >= promised / 4) or (fell >= -noise and calmer))
 
 
 def _factorising(grounds: NDArray[np.int64]) -> Solver:
+    """Cholesky factorisation. Its factor is kept for curvatures that differ by at most `_SAME_FACTOR` from the factorised one."""
+    factorised: Curvature | None = None
+    factor = np.empty((0, 0))
+
     def solve(curvature: Curvature, rhs: Floats) -> Floats:
+        nonlocal factorised, factor
+        if factorised is None or not _close(factorised, curvature):
+            factorised = None
+            factor, failed = scipy.linalg.lapack.dpotrf(curvature.grounded(grounds), lower=True, clean=False, overwrite_a=True)
+            if failed:
+                raise scipy.linalg.LinAlgError(f"the leading minor of order {failed} is not positive")
+            factorised = curvature
         held = rhs.copy()
         held[grounds] = 0.0
-        _, found, failed = scipy.linalg.lapack.dposv(curvature.grounded(grounds), held, overwrite_a=True, overwrite_b=True)
-        if failed:
-            raise scipy.linalg.LinAlgError(f"the leading minor of order {failed} is not positive")
-        return np.asarray(found, np.float64)
+        return np.asarray(scipy.linalg.lapack.dpotrs(factor, held, lower=True, overwrite_b=True)[0], np.float64)
 
     return solve
+
+
+def _close(old: Curvature, new: Curvature) -> bool:
+    pairs = ((old.weights, new.weights), (old.anchors, new.anchors))
+    return all(bool((np.abs(after - before) <= _SAME_FACTOR * before).all()) for before, after in pairs)
 
 
 def _conjugate(likelihood: PairLikelihood) -> Solver:
@@ -287,3 +351,58 @@ def conjugate_gradient(apply: Callable[[Floats], Floats], rhs: Floats, diagonal:
         previous, energy = energy, float(residual @ scaled)
         direction = scaled + (energy / previous) * direction
     return x
+
+
+@kernel
+def _add_points(first: NDArray[np.int64], second: NDArray[np.int64], won: Floats, lost: Floats, tied: Floats, points: Floats) -> None:
+    """Add the points of each pair to `points` (2, m), won and lost."""
+    for pair in range(len(first)):
+        own, other = won[pair] + tied[pair] / 2, lost[pair] + tied[pair] / 2
+        points[0, first[pair]] += own
+        points[1, first[pair]] += other
+        points[0, second[pair]] += other
+        points[1, second[pair]] += own
+
+
+@kernel
+def _add_slopes(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    won: Floats,
+    lost: Floats,
+    tied: Floats,
+    theta: Floats,
+    strength: Floats,
+    gradient: Floats,
+    weights: Floats,
+) -> None:
+    """Add the gradient of each pair to `gradient` (m,), and write its weight. strength: exp(theta) (m,), or empty if it could overflow.
+
+    Both are computed from the probability of an upset, so no digits cancel where the favourite is nearly certain to win.
+    """
+    divided = len(strength) > 0
+    for pair in range(len(first)):
+        a, b = first[pair], second[pair]
+        ahead = theta[a] >= theta[b]
+        if divided:
+            low, high = (strength[b], strength[a]) if ahead else (strength[a], strength[b])
+        else:
+            low, high = math.exp(-abs(theta[a] - theta[b])), 1.0
+        share = 1 / (low + high)
+        games = won[pair] + lost[pair] + tied[pair]
+        expected = games * (low * share)
+        upsets = (lost[pair] if ahead else won[pair]) + tied[pair] / 2
+        surplus = upsets - expected if ahead else expected - upsets
+        gradient[a] += surplus
+        gradient[b] -= surplus
+        weights[pair] = expected * (high * share)
+
+
+@kernel
+def _add_pairs(first: NDArray[np.int64], second: NDArray[np.int64], weights: Floats, matrix: Floats) -> None:
+    """Add a Laplacian to the upper triangle of `matrix` (m, m)."""
+    for pair in range(len(first)):
+        a, b, weight = first[pair], second[pair], weights[pair]
+        matrix[a, b] -= weight
+        matrix[a, a] += weight
+        matrix[b, b] += weight

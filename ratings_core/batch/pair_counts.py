@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
+from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 from ratings_core.tallies import pair_counts as tallies
 
@@ -104,8 +105,33 @@ def _allowed(argument: str, matrix: MatrixT) -> MatrixT:
 
 
 def _of_dense(wins: Floats) -> MetPairs:
-    first, second = np.nonzero(np.triu((wins > 0) | (wins.T > 0)))
-    return MetPairs(len(wins), first, second, wins[first, second], wins[second, first], np.zeros(len(first)))
+    pairs = _met(wins)
+    first, second = np.empty((2, pairs), np.int64)
+    won, lost = np.empty((2, pairs))
+    _list_met(wins, first, second, won, lost)
+    return MetPairs(len(wins), first, second, won, lost, np.zeros(pairs))
+
+
+@kernel
+def _met(wins: Floats) -> int:
+    """Number of pairs with wins of either agent."""
+    pairs = 0
+    for a in range(len(wins)):
+        for b in range(a + 1, len(wins)):
+            pairs += wins[a, b] > 0 or wins[b, a] > 0
+    return pairs
+
+
+@kernel
+def _list_met(wins: Floats, first: Ids, second: Ids, won: Floats, lost: Floats) -> None:
+    """Write the pairs with wins of either agent and their wins, ascending by (first, second); all columns have one entry per pair."""
+    pair = 0
+    for a in range(len(wins)):
+        for b in range(a + 1, len(wins)):
+            if wins[a, b] > 0 or wins[b, a] > 0:
+                first[pair], second[pair] = a, b
+                won[pair], lost[pair] = wins[a, b], wins[b, a]
+                pair += 1
 
 
 def _from_upper(beaten: checks.Sparse, drawn: "checks.Sparse | None") -> MetPairs:

@@ -144,7 +144,7 @@ def posterior_margins(
     predicted = shares(theta[counts.first] - theta[counts.second], fit.nu)
     estimate = concentration(cells, predicted, leverage, (counts.first, counts.second))
     weight = estimate.kappa if kappa is None else kappa
-    strength = theta - pessimism * spread
+    strength = _same_where_equal(theta - pessimism * spread)
     correction = _correction(counts, strength, fit.nu, weight)
     return PosteriorMargins(strength, theta, spread, fit.nu, weight, estimate, correction, pessimism)
 

@@ -23,6 +23,9 @@ from ratings_core.problems.inputs import FeaturesInput, GamesInput, MarginsInput
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
 """Methods whose ratings change a little when the data change a little."""
+_SMOOTH_DRAWS: Final = _SMOOTH | {"copeland"}
+"""Methods with normal intervals from draws of posterior margins. A Copeland score is bounded, so percentiles of its draws lie towards the
+middle and miss true scores near the bounds."""
 _UPPER: Final = 0.975
 """Quantile at the upper end of a 95 % interval."""
 _JUMPS: Final = "; ratings of this method can jump where data move a little: how often refits came out so is no proven coverage"
@@ -53,7 +56,7 @@ def normal_reach(method: Method, source: Resampling) -> float:
     the deviation of a mean is too small by the factor sqrt((n - 1)/n), and its error has Student's distribution with n - 1 degrees of
     freedom.
     """
-    if method.name not in _SMOOTH:
+    if method.name not in (_SMOOTH_DRAWS if source.kind == "posterior" else _SMOOTH):
         return 0.0
     n = source.units
     return sqrt(n / (n - 1)) * float(scipy.special.stdtrit(n - 1, _UPPER) / scipy.special.ndtri(_UPPER)) if n else 1.0

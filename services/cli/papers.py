@@ -17,7 +17,10 @@ def papers(
     full: Annotated[bool, typer.Option("--full/--quick", help="Sizes of the papers, without a limit of time, or small ones.")] = False,
     output: Annotated[Path | None, typer.Option(help="Folder of results, figures and pages (.cache/papers of the checkout).")] = None,
     again: Annotated[bool, typer.Option("--again", help="Compute also results that are stored.")] = False,
-    pages: Annotated[bool, typer.Option("--pages", help="Compute nothing: write the pages of all papers from stored results.")] = False,
+    pages: Annotated[
+        bool,
+        typer.Option("--pages", help="Compute nothing: write the pages of all papers from stored results, and list those of other code."),
+    ] = False,
 ) -> None:
     """Reproduce the tables and figures of the papers: printed values, ours, and whether they match.
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.papers.figures import COLOURS, grid
-from benchmarks.papers.items import Drawn, Output, Run, Value, unprinted
+from benchmarks.papers.items import Drawn, Output, Run, Value, claim, unprinted
 from benchmarks.papers.vase.paper import PAPER
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.online import Elo, Glicko2, Sco, WengLin
@@ -150,19 +150,29 @@ def experiment(run: Run, methods: dict[str, Rate], games: int, players: int, tes
     return values, Drawn("errors", caption, figure), splits
 
 
+PAPERS_ORDER: Final = {"Copeland": "lower", "approval, k = 2": "lower", "approval, k = 3": "lower", "Borda": "higher"}
+"""Figure 5 of the paper: the error of a method beside that of Elo."""
+_OTHER_GAMES: Final = "other games: ours are drawn from one skill for each player, which favours Elo"
+
+
+def _beside_elo(name: str, how: str, of: dict[str, str]) -> Value:
+    """The paper's statement about a method beside Elo. of: text of each method's error, which begins with the error."""
+    error, elo = (float(of[one].split()[0]) for one in (name, "Elo"))
+    holds = error < elo if how == "lower" else error > elo
+    return claim(f"error of {name}", f"{how} than Elo's", f"{of[name]}, Elo {of['Elo']}", holds=holds, other_input=_OTHER_GAMES)
+
+
 @PAPER.item("diplomacy", "Section 4.3, figure 5", "Predicting ranks in a seven-player game")
 def diplomacy(run: Run) -> Output:
     games, players, tested = run.pick((4000, 6800, 400), (GAMES, PLAYERS, TESTED))
     values, drawn, splits = experiment(run, METHODS, games, players, tested)
     of = {value.label.removeprefix("error a game: "): value.ours for value in values}
-    compared = [
-        unprinted(f"error of {name}, of Elo; the paper, on its games, has {name} {how}", f"{of[name]}, {of['Elo']}")
-        for name, how in (("Copeland", "lower"), ("approval, k = 2", "lower"), ("approval, k = 3", "lower"), ("Borda", "higher"))
-    ]
+    compared = [_beside_elo(name, how, of) for name, how in PAPERS_ORDER.items()]
     note = f"""**Synthetic games, no reproduction.** The paper uses {GAMES:,} games of {PLAYERS:,} players of webDiplomacy, which are not
 public. We draw {games:,} games of seven among {players:,} players, with heavy-tailed activity and normal skills, and split them {splits}
-times into {games - tested:,} games to rate and {tested:,} to predict. Which method is best depends on how games come about, so these
-numbers neither confirm nor refute the paper's."""
+times into {games - tested:,} games to rate and {tested:,} to predict. The paper prints its errors as a figure, so only its statements about
+the order of two methods can be compared. They depend on the games: ours are drawn from one skill for each player, which is the model of
+Elo, Weng-Lin and Glicko-2, so these methods predict them best. The rows neither confirm nor refute the paper's."""
     return Output([*compared, *values], [drawn], seeds=range(splits + 1), note=note)
 
 

@@ -115,6 +115,12 @@ def test_a_file_of_another_kind_is_refused(tmp_path, text):
         Results.read(tmp_path / "old.json")
 
 
+def test_the_page_counts_the_first_runs_that_equirank_loses():
+    text = page(results(replace(ROW, first_ours=0.5, first_theirs=0.1), replace(ROW, first_ours=0.5, first_theirs=1.0), FAILED), [])
+    assert "takes longer than the peer's in 1 of 2 rows" in text
+    assert [line.rsplit("| ", 1)[1] for line in text.splitlines() if "| - | - | 0.5 s" in line] == ["**0.2x** |", "2x |"]
+
+
 def test_the_page_has_values_losses_failures_scaling_and_marks():
     lost = replace(ROW, peer="faster peer", theirs=0.1)
     now = results(ROW, lost, OTHER_MODEL, FAILED, scaling=(Scaling("elo", "games", (10, 100), (1.0, 10.0)),))

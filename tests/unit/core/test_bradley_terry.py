@@ -186,6 +186,47 @@ def test_the_cautious_quadratic_touches_the_likelihood_and_lies_above_it(tallies
     assert slope_seen == pytest.approx(slope @ nudge, abs=1e-9 * likelihood.value(here) + 1e-12)
 
 
+@given(connected_tallies(), st.sampled_from([0.0, 0.5]), st.sampled_from([1.0, 30.0, 400.0]), st.integers(0, 99))
+def test_slopes_are_those_of_the_formula_at_any_size_of_theta(tallies, prior, spread, seed):
+    """400 logits are beyond what exponentials of single agents can divide."""
+    counts = pair_counts(*tallies)
+    theta = np.random.default_rng(seed).uniform(-spread, spread, counts.m)
+    gap = theta[counts.first] - theta[counts.second]
+    surplus = np.where(gap >= 0, counts.lost + counts.tied / 2 - counts.games * expit(-gap), counts.games * expit(gap) - counts.points)
+    gradient, weights = logistic.PairLikelihood(counts, prior).slopes(theta)
+    assert gradient == pytest.approx(counts.per_agent(surplus, -surplus) + prior * (expit(theta) - 0.5), rel=1e-12, abs=1e-11)
+    assert weights == pytest.approx(counts.games * expit(gap) * expit(-gap), rel=1e-12)
+
+
+@given(connected_tallies(), st.sampled_from([0.0, 0.5]), st.sampled_from([0.1, 3.0, 30.0]), st.integers(0, 99))
+def test_a_newton_step_that_moves_no_gap_far_decreases_the_function(tallies, prior, spread, seed):
+    likelihood = logistic.PairLikelihood(pair_counts(*tallies), prior)
+    theta = np.random.default_rng(seed).normal(0, spread, likelihood.counts.m)
+    step = np.linalg.lstsq(likelihood.curvature(theta).dense(), likelihood.gradient(theta))[0]
+    step *= min(1.0, logistic._SURE_MOVE / np.ptp(np.append(step, 0.0)))
+    value = likelihood.value(theta)
+    assert likelihood.value(theta - step) <= value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("change", [5e-4, 0.5])
+def test_a_kept_factor_leaves_a_thousandth_of_the_error_at_most(change):
+    likelihood = logistic.PairLikelihood(pair_counts(random_tallies(30, 400, 1) + 0.1 * (1 - np.eye(30))), 0.5)
+    solve = logistic.solver(likelihood, np.zeros(30, np.int64))
+    rng = np.random.default_rng(2)
+    before = likelihood.curvature(rng.normal(size=30))
+    after = logistic.Curvature(before.counts, before.weights * (1 + change * rng.uniform(-1, 1, len(before.weights))), before.anchors)
+    rhs = rng.normal(size=30)
+    solve(before, rhs)
+    exact = np.linalg.solve(after.dense(), rhs)
+    error = solve(after, rhs) - exact
+    assert error @ after.dense() @ error <= 1e-6 * exact @ after.dense() @ exact
+
+
+def test_a_start_is_not_beyond_the_optimum_of_nearly_separable_agents():
+    """The gradient is below the tolerance there, so the start would be returned: it is below it from 22 logits on, too."""
+    assert 22 < float(-np.diff(logits(bradley_terry([[0, 1e12], [1e-2, 0]])))[0]) <= 14 * math.log(10)
+
+
 def test_a_separable_pair_is_refused_by_name_and_not_answered_as_a_tie():
     wins = np.array([[0, 3, 3], [0, 0, 2], [0, 2, 0]])
     with pytest.raises(InputError, match=r"2 strongly connected components.*set a prior.*\['ann'\], \['bob', 'cy'\]"):

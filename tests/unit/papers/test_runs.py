@@ -1,6 +1,8 @@
 """Running items of a paper: what is stored and used again, what a comparison says, and what an item that lacks its input leaves."""
 
 import json
+import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -181,6 +183,44 @@ def test_pages_are_written_without_computing(tmp_path, monkeypatch):
     papers(output=tmp_path, pages=True)
     assert (tmp_path / "toys.md").read_text() == paper_page(paper, tmp_path)
     assert "| [Toys](toys.md) | 1 | 1 | 1 |" in (tmp_path / "README.md").read_text()
+
+
+def test_a_page_says_which_commit_computed_an_item_and_pages_lists_results_of_other_code(tmp_path, monkeypatch, capsys):
+    paper = a_paper(("one", lambda _: Output([equal("x", 1, 1)])))
+    monkeypatch.setattr("benchmarks.papers.command.PAPERS", (paper,))
+    for commit, said in (
+        ("0123456789ab", r"Computed on 20\d\d-\d\d-\d\d by commit 0123456789ab \(digest [0-9a-f]{16}\)\."),
+        ("0123456789ab+", r"by commit 0123456789ab, with changes that were not committed \("),
+        ("", r"Computed by an unknown commit \(digest"),
+    ):
+        monkeypatch.setattr(running, "commit_of_sources", lambda commit=commit: commit)
+        done(paper, tmp_path, again=True)
+        assert re.search(said, paper_page(paper, tmp_path))
+        papers(output=tmp_path, pages=True)
+        assert "other code" not in capsys.readouterr().out
+    monkeypatch.setattr("benchmarks.papers.command.code_digest", lambda _: "other code")
+    papers(output=tmp_path, pages=True)
+    assert "1 of 1 results were computed by other code than this checkout's:\n  toys/one, an unknown commit" in capsys.readouterr().out
+
+
+def test_the_commit_is_that_of_the_sources_and_marks_changes(tmp_path, monkeypatch):
+    def git(*words):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True, capture_output=True)
+
+    monkeypatch.setattr(running, "ROOT", tmp_path)
+    commit = running.commit_of_sources.__wrapped__
+    assert commit() == ""
+    for folder in ("ratings_core", "benchmarks/papers", "docs"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "file").write_text("one")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-q", "-m", "one")
+    (tmp_path / "docs/file").write_text("two")
+    assert re.fullmatch("[0-9a-f]{12}", commit())
+    (tmp_path / "ratings_core/file").write_text("two")
+    assert re.fullmatch(r"[0-9a-f]{12}\+", commit())
 
 
 def test_names_are_checked():
