@@ -9,6 +9,8 @@ import msgspec
 import pytest
 
 from ratings_core.records.beliefs import Belief, BeliefModel
+from services.boards.history import kept
+from services.boards.result import SolvedBoard
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
@@ -224,3 +226,26 @@ def test_a_pool_can_say_which_method_leads_its_pages(filled: Running, browser: B
         page.go("/pools/rps/agents/rock")
         page.wait("No. 1 of 3 by Soft Condorcet (SCO)")
         assert page.complaints() == []
+
+
+def test_a_leaderboard_has_the_change_of_the_day_or_says_since_when(filled: Running, browser: Browser) -> None:
+    def solve(sequence: int, age: float, ratings: list[tuple[str, float | None]]) -> SolvedBoard:
+        solved = solved_of("rps", method="bradley_terry", position=sequence, ratings=ratings)
+        return msgspec.structs.replace(solved, sequence=sequence, solved_at=NOW - age)
+
+    old = solve(1, 90_000.0, [("paper", 1600.0), ("rock", 1500.0), ("still", 1300.0)])
+    new = solve(2, 1.0, [("rock", 1580.0), ("paper", 1540.0), ("late", 1400.0), ("still", 1300.0)])
+    assert filled.store.solved.publish(new)
+    filled.store.solved.publish_history("rps", "bradley_terry", map(kept, [old, new]))
+    changes = "[...document.querySelectorAll('td.change')].map((one) => one.innerText.trim()).join()"
+    with browser.page(filled.url, "/pools/rps?method=bradley_terry") as page:
+        page.until(f"{changes} === '▲1 +80,▼1 −60,–,▼1 0'")
+        assert page.evaluate("document.querySelector('td.change .up').getAttribute('aria-label')") == "up from rank 2"
+        assert page.until("document.querySelector('th.change').title").startswith("Change of rank and rating since")
+        page.click("th.change button", "Change")
+        page.until(f"{changes} === '▲1 +80,▼1 0,▼1 −60,–'")
+        assert page.complaints() == []
+        newest = solve(4, 1.0, [("rock", 1580.0), ("paper", 1540.0)])
+        filled.store.solved.publish_history("rps", "bradley_terry", map(kept, [solve(3, 600.0, [("paper", 1600.0)]), newest]))
+        assert filled.store.solved.publish(newest)
+        page.until("document.querySelector('th.change')?.title.includes('the oldest kept solve of this season')")

@@ -256,6 +256,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         high: Upper end of this interval.
         deviation: Standard deviation of an online method's belief about the agent, at the pool time. Only for methods with beliefs.
         rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
+        earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank the agent, or kept only rows above it.
+        earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest half a million duels.
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
         provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few outcomes or opponents.
@@ -280,6 +282,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     high: float | None = None
     deviation: float | None = None
     rank_before: int | None = None
+    earlier_rank: int | None = None
+    earlier_rating: float | None = None
     rank_low: int | None = None
     rank_high: int | None = None
     provisional: bool = False
@@ -347,6 +351,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
         games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        earlier: State a day before, whose ranks and ratings are `earlier_rank` and `earlier_rating` of the rows. Absent where none is kept, in other formats than JSON, and on slices and past boards.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
         slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
@@ -373,6 +378,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     next: str | None = None
     changed: bool | None = None
     games_position: int | None = None
+    earlier: Earlier | None = None
     stale_seconds: float | None = None
     season: str | None = None
     slice: str | None = None
@@ -651,6 +657,18 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     methods: tuple[str, str]
     kendall: float
+
+
+class Earlier(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The earlier state with which the rows of a board are compared.
+
+    Attributes:
+        time: Time of this state in seconds since 1970: of the solve, or of the pool's outcomes.
+        day: Whether it is at least 24 hours old. If not, it is the oldest that is kept of the season.
+    """
+
+    time: float
+    day: bool
 
 
 class ErasedName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
