@@ -115,7 +115,13 @@ def _summary(
     )
     columns = agents.columns(asked.pool, head)
     shown = {**known, **{board.name: agents.compared(columns.board(board), store, now) for board in read}}
-    return Boards(pool=view(directory, asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
+    counted = agents.last_day(head, now) if head and asked.rows and not asked.part else None
+    return Boards(
+        pool=view(directory, asked.pool, head, created),
+        methods=methods,
+        boards=[shown[name] for name in names if name in shown],
+        last_day=msgspec.UNSET if counted is None else counted,
+    )
 
 
 async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: ignore[type-arg]

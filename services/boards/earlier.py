@@ -1,4 +1,4 @@
-"""How rows changed within a day: the rank and rating of each agent a day before, or at the oldest time that is kept.
+"""What changed within a day: the rank and rating of each agent a day before, or at the oldest time that is kept, and outcomes since then.
 
 A solved board is compared with a kept solve of its season, a live board with the history of its pool's outcomes. Nothing is folded or
 solved again.
@@ -16,7 +16,7 @@ from services.boards.history import ROWS, KeptSolve, unpacked
 from services.boards.outcome_history import OutcomeHistoryReader
 from services.boards.reading import TRIES, Board, Earlier, keeps_changing
 from services.boards.result import AgentRow
-from services.boards.store.protocol import INSIGHT
+from services.boards.store.protocol import INSIGHT, PoolHead
 from services.boards.store.solved import SolvedBoards
 
 log = logging.getLogger("equirank.boards")
@@ -24,6 +24,47 @@ log = logging.getLogger("equirank.boards")
 DAY: Final = 86_400.0
 _STEP: Final = 60.0
 """The compared time moves by this many seconds at once, so that answers stay equal within them."""
+
+
+class LastDay(msgspec.Struct, frozen=True, kw_only=True):
+    """How many outcomes of a pool are of the last 24 hours: by their times, and those that are newer than the newest checkpoint.
+
+    Attributes:
+        since: Begin of the 24 hours in seconds since 1970.
+        outcomes: Number of outcomes since then.
+        complete: Whether these are all. If not, the kept history begins later than `since`, and there are more.
+    """
+
+    since: float
+    outcomes: int
+    complete: bool
+
+
+def last_day(index: AgentIndex | NoIndex | None, head: PoolHead, since: float) -> LastDay | None:
+    """Count the outcomes of the last day by the history of a pool.
+
+    None if it keeps no history, it cannot be read now, or the newest checkpoint is older than a day and others came since.
+
+    Args:
+        index: The pool's index of agents; or why it is missing.
+        head: Head of the pool.
+        since: That of `day_before`.
+    """
+    if head.pool_time is not None and head.pool_time < since:
+        return LastDay(since=since, outcomes=0, complete=True)
+    if not isinstance(index, AgentIndex) or index.history is None:
+        return None
+    history, newer = index.history, max(0, head.outcomes - index.entry.outcomes)
+    if newer and index.written_at < since:
+        return None
+    try:
+        state = read_history(lambda: history.state_at(since), index)
+    except NoIndex as error:
+        log.warning("%s", error)
+        return None
+    if state is None:
+        return None
+    return LastDay(since=since, outcomes=state.newer + newer, complete=state.is_reached or state.outcomes == 0)
 
 
 def day_before(now: float) -> float:

@@ -391,12 +391,14 @@ class Boards(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         pool: The pool.
         methods: Names of the boards.
         boards: The first rows of each board; empty without `count`.
+        last_day: Number of outcomes of the last 24 hours. Absent without `count`, for slices, and where no history is kept, as in pools of scores.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
     """
 
     pool: PoolView
     methods: Methods
     boards: list[Board]
+    last_day: LastDay | None = None
     stale_seconds: float | None = None
 
 
@@ -1046,6 +1048,20 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str
     rule: str
     reason: str
+
+
+class LastDay(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""How many outcomes of a pool are of the last 24 hours: by their times, and those that are newer than the newest checkpoint.
+
+    Attributes:
+        since: Begin of the 24 hours in seconds since 1970.
+        outcomes: Number of outcomes since then.
+        complete: Whether these are all. If not, the kept history begins later than `since`, and there are more.
+    """
+
+    since: float
+    outcomes: int
+    complete: bool
 
 
 class LeadingWanted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

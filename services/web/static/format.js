@@ -75,6 +75,12 @@ export function since(earlier) {
   return `since ${new Date(1000 * earlier.time).toLocaleString("en-GB", age < 82_800 ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" })}`;
 }
 
+/** How many games the last 24 hours had, if it is known. @param {{outcomes: number, complete: boolean} | undefined} day */
+export function today(day) {
+  if (!day) return "";
+  return day.outcomes ? `${day.complete ? "" : "more than "}${whole(day.outcomes)} in 24 h` : "none in 24 h";
+}
+
 /** The first few names, and how many more there are. @param {string[]} names @param {number} total @param {number} most */
 export function some(names, total = names.length, most = 5) {
   const shown = names.slice(0, most);

@@ -126,3 +126,35 @@ def test_a_solved_board_is_compared_with_the_oldest_solve_of_the_season_if_none_
     assert api.store.live.publish(head, 1, {"elo": board, ACTIVITY: board})
     found = api.client.get(f"{BOARDS}/bradley_terry?count=9").json()
     assert (found["earlier"], found["rows"][0]["earlier_rating"]) == ({"time": NOW - 600.0, "day": False}, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("begin", "expected"),
+    [
+        (NOW - 300.0, {"outcomes": 200, "complete": True}),  # the pool is younger than a day
+        (day_before(NOW) - 50.0, {"outcomes": 150, "complete": True}),
+        (day_before(NOW) - 500.0, {"outcomes": 0, "complete": True}),
+    ],
+)
+def test_summaries_count_the_outcomes_of_the_last_day(api: Running, tmp_path: Path, begin: float, expected: dict[str, object]) -> None:
+    served(api, tmp_path, begin=begin)
+    answer = api.client.get(f"{BOARDS}?count=1").json()
+    check_answer(answer, "Boards")
+    assert answer["last_day"] == {"since": day_before(NOW), **expected}
+    assert "last_day" not in api.client.get(BOARDS).json()
+
+
+def test_a_day_that_is_longer_than_the_kept_history_is_not_complete(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outcome_history, "LAST_TIMES_SEGMENTS", 2)
+    served(api, tmp_path, begin=NOW - 300.0)
+    found = api.client.get(f"{BOARDS}?count=1").json()["last_day"]
+    assert not found["complete"]
+    assert 0 < found["outcomes"] < 200
+
+
+def test_a_pool_of_scores_has_no_outcomes_of_a_day_but_a_resting_one_has_none(api: Running) -> None:
+    for number, time in enumerate((NOW - 5.0, NOW - 2 * DAY)):
+        board = LiveBoard(["ann"], [1.0])
+        assert api.store.live.publish(head_of(published_at=NOW, kind="scores", position=number, pool_time=time), 1, {ACTIVITY: board})
+        found = api.client.get(f"{BOARDS}?count=1").json()
+        assert found.get("last_day") == (None if number == 0 else {"since": day_before(NOW), "outcomes": 0, "complete": True})

@@ -1,7 +1,7 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, percent, some, whole } from "../format.js";
+import { ago, count, percent, some, today, whole } from "../format.js";
 import { leading, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
@@ -84,7 +84,7 @@ export default class PoolPage extends Live {
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} error=${this.failure()} />
-        ${head ? html`<p class="soft">${count(head.outcomes, kind === "games" ? "game" : "task result")} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        ${head ? html`<p class="soft">${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
