@@ -6,6 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from services.boards.history import kept
+from services.boards.result import SolvedBoard
 from tests.support.api import NOW, Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
@@ -36,6 +38,27 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
         assert page.complaints() == []
+
+
+def test_a_curve_has_the_interval_of_each_solve_or_a_bar_for_the_present_one(played: Running, browser: Browser) -> None:
+    def solve(sequence: int, rating: float, width: float | None) -> SolvedBoard:
+        solved = solved_of("cup", method="copeland", position=sequence, ratings=[("rock", rating)])
+        ends = {} if width is None else {"low": rating - width, "high": rating + width}
+        rows = [msgspec.structs.replace(row, **ends) for row in solved.result.agents]
+        result = msgspec.structs.replace(solved.result, agents=rows)
+        return msgspec.structs.replace(solved, sequence=sequence, solved_at=NOW - 100.0 + sequence, result=result)
+
+    for sequence, width in ((1, 1.0), (3, None)):
+        solves = [solve(sequence, 1.5, width), solve(sequence + 1, 2.5, width)]
+        assert played.store.solved.publish(solve(sequence + 1, 2.5, 1.0))
+        played.store.solved.publish_history("cup", "copeland", map(kept, solves))
+        with browser.page(played.url, "/pools/cup/agents/rock?method=copeland") as page:
+            page.wait("The band is the 95 % interval of each solve." if width else "The bar at the end is the present interval.")
+            page.until("document.querySelectorAll('svg.chart .point').length >= 2")
+            assert page.evaluate("['.band', '.range'].map((part) => document.querySelectorAll(`svg.chart ${part}`).length)") == (
+                [1, 0] if width else [0, 1]
+            )
+            assert page.complaints() == []
 
 
 def test_an_agent_has_a_card_that_is_saved_as_a_picture(played: Running, browser: Browser) -> None:

@@ -964,6 +964,8 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     Attributes:
         time: Time of the outcome, or of the solve, in seconds since 1970.
         rating: Rating after the outcome, or by the solve; None if the solve cannot rate the agent.
+        low: Lower end of the rating's interval by the solve, if it has one.
+        high: Upper end of this interval.
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
         rank: Rank by the solve.
         generation: Generation of the pool whose outcomes the solve counted.
@@ -972,6 +974,8 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     time: float
     rating: float | None
+    low: float | None = None
+    high: float | None = None
     outcome: int | None = None
     rank: int | None = None
     generation: int | None = None
