@@ -8,6 +8,8 @@ import pytest
 
 from services.boards.history import kept
 from services.boards.result import SolvedBoard
+from services.wire.events import ScoreEvent
+from services.wire.pools import Kind
 from tests.support.api import NOW, Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
@@ -169,3 +171,30 @@ def test_a_hostile_name_has_a_page_and_a_name_with_a_slash_too(played: Running, 
         page.go("/pools/cup/agents/no%2Fbody")
         page.until("document.querySelector('h1')?.textContent === 'no/body'")
         page.until("document.querySelector('.state.bad')")
+
+
+def test_an_agent_of_a_pool_of_scores_has_its_best_and_its_worst_tasks(api: Running, browser: Browser, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("lab", Kind.SCORES)
+    scores = [
+        ScoreEvent(v=1, id=str(i), pool="lab", time=NOW, task=f"task-{i:02}", scores={"ann": float(i), "bob": 6.5, EVIL: 20.0})
+        for i in range(24)
+    ]
+    assert fold_events(state, scores) == []
+    served.checkpoint(state, 24, written_at=NOW)
+    served.publish(state, 24, published_at=NOW)
+    solves = [
+        msgspec.structs.replace(
+            solved_of("lab", method="nash_average", position=at, ratings=[("ann", 0.5), ("bob", 0.1)]), sequence=at, solved_at=NOW + at
+        )
+        for at in (23, 24)
+    ]
+    assert api.store.solved.publish(solves[-1])
+    api.store.solved.publish_history("lab", "nash_average", map(kept, solves))
+    with browser.page(api.url, "/pools/lab/agents/ann") as page:
+        text = page.wait(
+            "By task", "Best places", "The 10 best and 10 worst of 24 tasks.", "In each kept solve of Nash average"
+        )
+        assert text.index("task-23") < text.index("Worst places") < text.index("task-00")
+        assert page.evaluate("[...document.querySelectorAll('.tasks td')].slice(0, 2).map((one) => one.textContent)") == ["1 of 3", "20"]
+        assert page.complaints() == []
+        assert page.violations() == []

@@ -1744,12 +1744,16 @@ class ScoresRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         age_seconds: Seconds since the checkpoint was written.
         tasks: Number of tasks on which the agent has a score.
         measurements: Number of scores; a score of weight 1 counts 1.
+        best: Up to ten tasks with the agent's best places among the agents there, best first.
+        worst: Up to ten other tasks with its worst places, worst first.
     """
 
     position: int
     age_seconds: float
     tasks: int
     measurements: float
+    best: list[TaskPlace] = []
+    worst: list[TaskPlace] = []
 
 
 class SeasonAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1944,6 +1948,22 @@ class Streak(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     result: str
     length: int
+
+
+class TaskPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent on one task.
+
+    Attributes:
+        task: Name of the task.
+        score: Its mean score there.
+        rank: Its rank among the agents with a score on the task; 1 for the highest, and equal scores share a rank.
+        agents: Number of these agents.
+    """
+
+    task: str
+    score: float
+    rank: int
+    agents: int
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,5 +1,7 @@
 // Numbers, times and counts as text.
 
+const ROUNDING = 1e-12; // a rating below it is a rounding error also where it is the only one
+
 /**
  * All ratings of a column have the same number of decimals, by the largest rating. A rating that would be rounded to 0 is written with an
  * exponent, unless it is a rounding error of a solver: below a millionth of the largest rating, or within the tie tolerance.
@@ -11,7 +13,7 @@ export function shower(ratings, tied = 0) {
   const decimals = decimalsOf(ratings);
   return (rating) => {
     if (rating === null || rating === undefined) return "–";
-    if (Math.abs(rating) <= Math.max(tied, 1e-6 * most)) return "0";
+    if (Math.abs(rating) <= Math.max(tied, 1e-6 * most, ROUNDING)) return "0";
     if (Math.abs(rating) < 0.5 * 10 ** -decimals) return minus(rating.toExponential(0));
     return minus(rating.toFixed(decimals));
   };

@@ -36,8 +36,12 @@ export default class AgentPage extends Live {
     const method = chosen.method ?? "";
     /** @type {Record<string, [string, number]>} */
     const feeds = { profile: [poolUrl(pool, at), 2], pool: [poolUrl(pool), 30] };
-    if (this.value("profile")?.no_record === null) feeds.history = [poolUrl(pool, `${at}/history`, { method, points: 400 }), 10];
-    if (this.value("profile")?.no_record === null) feeds.before = [poolUrl(pool, `${at}/history`, { method, points: 4, to: this.dayAgo }), 3600];
+    const profile = this.value("profile");
+    const curve = method || !profile || profile.last_played !== null ? method : this.leading(profile); // without a history of outcomes, a solved method
+    if (profile?.no_record === null && curve !== undefined) {
+      feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), 10];
+      feeds.before = [poolUrl(pool, `${at}/history`, { method: curve, points: 4, to: this.dayAgo }), 3600];
+    }
     if (this.value("profile")?.games) {
       feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), 10];
       feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), 10];
@@ -58,9 +62,10 @@ export default class AgentPage extends Live {
     return html`<p class="path"><a href=${poolPath(pool)}><bdi>${pool}</bdi></a></p>${this.card(profile)}
       ${this.methods(profile)}
       ${this.slices(profile)}
+      ${this.tasks(profile)}
       ${this.curve()}
       ${this.opponents()}
-      <${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />
+      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />`}
       ${this.outcomes()}
       <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} />`;
   }
@@ -82,7 +87,7 @@ export default class AgentPage extends Live {
       <${ShareCard} profile=${profile} method=${first} history=${this.value("history")} /></section>`;
   }
 
-  /** The method that leads the pages of the pool, if it rates the agent; else the first one that does. @param {any} profile @returns {string} */
+  /** The method that leads the pages of the pool, if it rates the agent; else the first one that does. @param {any} profile @returns {string} Undefined if none rates it. */
   leading(profile) {
     return preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null), this.value("pool")?.leading_method)[0];
   }
@@ -115,6 +120,17 @@ export default class AgentPage extends Live {
         <td class="wide">${title(method)}</td><td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}</td><td class="number">${shown(one)}</td></tr>`)}</tbody></table></section>`;
   }
 
+  /** The places on tasks, in a pool of scores. @param {any} profile */
+  tasks(profile) {
+    const { best = [], worst = [] } = profile.scores ?? {};
+    if (!best.length) return null;
+    const shown = shower([...best, ...worst].map((/** @type {any} */ one) => one.score));
+    const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Task</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Score</th></tr></thead>
+      <tbody>${rows.map((one) => html`<tr key=${one.task}><th scope="row"><bdi>${one.task}</bdi></th><td class="number">${whole(one.rank)} of ${whole(one.agents)}</td><td class="number">${shown(one.score)}</td></tr>`)}</tbody></table></div>` : null);
+    const all = best.length + worst.length === profile.scores.tasks;
+    return html`<section class="card tasks"><h2>By task</h2><p class="soft">Mean scores, and the rank among the agents that have a score on the task.${all ? "" : ` The ${best.length} best and ${worst.length} worst of ${count(profile.scores.tasks, "task")}.`}</p><div class="two">${table("Best places", best)}${table("Worst places", worst)}</div></section>`;
+  }
+
   /** How far the rating moved within a day, by the method of the curve; null if that is not known. */
   dayChange() {
     const [now, before] = [this.value("history"), this.value("before")].map((history) => history?.points[history.points.length - 1]);
@@ -130,7 +146,7 @@ export default class AgentPage extends Live {
     const points = history.points.filter((/** @type {any} */ point) => point.rating !== null);
     const table = [["time", "rating", "low", "high", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.low ?? "", point.high ?? "", point.outcome ?? ""])];
     const now = this.value("profile").methods[history.method];
-    const banded = points.some((/** @type {any} */ point) => typeof point.low === "number");
+    const banded = points.length > 1 && points.some((/** @type {any} */ point) => typeof point.low === "number");
     const interval = banded ? "The band is the 95 % interval of each solve." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
     return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
