@@ -93,6 +93,10 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
     moved = points[2]["rating"] - points[0]["rating"]
     with browser.page(api.url, "/pools/cup/agents/ann") as page:
         page.wait(f"+{moved:.1f} in 24 hours by Elo", "last active")
+        page.click("button", "Sum by opponent")
+        page.wait(f"+{moved:.1f} by Elo in 2 games.")
+        cells = page.evaluate("[...document.querySelectorAll('table.day tbody tr')].map((one) => one.innerText.split('\\t').join(' '))")
+        assert [cell.split()[:3] for cell in cells] == [["bob", "2", "2.0"]]
         page.go("/pools/cup")
         page.until("document.querySelector('table.board time')?.dateTime")
         page.click("th button", "Last active")
@@ -191,9 +195,7 @@ def test_an_agent_of_a_pool_of_scores_has_its_best_and_its_worst_tasks(api: Runn
     assert api.store.solved.publish(solves[-1])
     api.store.solved.publish_history("lab", "nash_average", map(kept, solves))
     with browser.page(api.url, "/pools/lab/agents/ann") as page:
-        text = page.wait(
-            "By task", "Best places", "The 10 best and 10 worst of 24 tasks.", "In each kept solve of Nash average"
-        )
+        text = page.wait("By task", "Best places", "The 10 best and 10 worst of 24 tasks.", "In each kept solve of Nash average")
         assert text.index("task-23") < text.index("Worst places") < text.index("task-00")
         assert page.evaluate("[...document.querySelectorAll('.tasks td')].slice(0, 2).map((one) => one.textContent)") == ["1 of 3", "20"]
         assert page.complaints() == []

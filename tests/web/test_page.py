@@ -173,11 +173,11 @@ def test_provisional_agents_are_apart_and_a_live_board_says_of_what_its_interval
     head = head_of("club", position=12, published_at=NOW, online=["glicko2", "weng_lin"], beliefs=model)
     assert api.store.live.publish(head, 1, boards)
     with browser.page(api.url, "/pools/club?method=glicko2") as page:
-        text = page.wait("95 % intervals: belief", "±50")
+        text = page.wait("95 % intervals from the method's own belief", "±50")
         assert text.index("ann") < text.index("Provisional:") < text.index("bob"), "also if its rating is higher"
         assert page.evaluate("document.querySelector('td.rank[title]').title") == "provisional: few outcomes yet, or a wide deviation"
         page.go("/pools/club?method=weng_lin")
-        page.wait("95 % intervals of the mean, which the rating is 3 deviations below: belief", "21.58 to 29.42")
+        page.wait("95 % intervals of the mean, which the rating is 3 deviations below, from the method's own belief", "21.58 to 29.42")
 
 
 def test_ranks_are_in_order_where_the_middle_of_a_board_has_wide_intervals(filled: Running, browser: Browser) -> None:

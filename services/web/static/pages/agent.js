@@ -11,6 +11,9 @@ import { State } from "../state.js";
 import { Component, html } from "../ui.js";
 
 const OUTCOMES = 20;
+const OUTCOMES_OF_DAY = 1000; // the most that one answer has
+/** @type {Record<string, number>} */
+const POINTS = { won: 1, drawn: 0.5, lost: 0 };
 const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
 const UNSEEN = "far from their results: ratings cannot show cycles";
 
@@ -175,7 +178,57 @@ export default class AgentPage extends Live {
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
       <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
         <td class=${one.result}>${one.result}</td><td class="number">${percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
-        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table></section>`;
+        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table>
+      <${LastDay} key=${answer.method} pool=${pool} agent=${this.props.agent} method=${answer.method} /></section>`;
+  }
+}
+
+/** What moved an online rating within a day, by opponent. It is asked for by a click, because it needs the games of the day. @extends Component */
+class LastDay extends Component {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {any} */
+    this.state = { games: null, error: "", busy: false };
+  }
+
+  async read() {
+    const { pool, agent, method } = this.props;
+    this.setState({ busy: true, error: "" });
+    try {
+      const answer = await ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/outcomes`, { method, count: OUTCOMES_OF_DAY }));
+      const since = Date.now() / 1000 - DAY;
+      const games = answer.outcomes.filter((/** @type {any} */ one) => one.time >= since);
+      this.setState({ games, cut: games.length === OUTCOMES_OF_DAY && answer.next, busy: false });
+    } catch (error) {
+      this.setState({ error: String(/** @type {Error} */ (error).message), busy: false });
+    }
+  }
+
+  render() {
+    const { games, cut, error, busy } = this.state;
+    return html`<h3>Why it moved in the last 24 hours</h3>
+      ${games ? null : html`<p><button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Sum by opponent"}</button></p>`}
+      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${games ? this.sums(games, cut) : null}</div>`;
+  }
+
+  /** @param {any[]} games @param {boolean} cut Whether the day has more games. */
+  sums(games, cut) {
+    if (!games.length) return html`<p class="soft">It had no game in the last 24 hours.</p>`;
+    const groups = new Map();
+    for (const one of games) {
+      const name = one.opponents.map((/** @type {any} */ side) => side.agents.join(", ")).join(" and ");
+      const group = groups.get(name) ?? { name, games: 0, points: 0, expected: 0, change: 0 };
+      groups.set(name, { name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
+    }
+    const rows = [...groups.values()].sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+    const total = rows.reduce((sum, row) => sum + row.change, 0);
+    const decimals = Math.abs(games[0].after) >= 100 ? 1 : 3;
+    const shown = rows.slice(0, OUTCOMES);
+    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}Fewer points than expected against an opponent lower the rating.</p>
+      <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
+      <tbody>${shown.map((row) => html`<tr key=${row.name}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
+      ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
 }
 

@@ -2,7 +2,7 @@
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, percent, some, today, whole } from "../format.js";
-import { leading, question, title } from "../methods.js";
+import { computed, leading, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -215,7 +215,7 @@ function Notes({ board }) {
     notes.push(`feature ${one.feature}: ${coefficient} logits per unit, 95 % interval ${low} to ${high}`);
   }
   if (intervals?.kind === "none") notes.push(`no intervals: ${intervals.why_not}`);
-  else if (intervals) notes.push(`${Math.round(100 * (intervals.level ?? 0.95))} % intervals${intervals.of ? ` of ${intervals.of}` : ""}: ${intervals.kind}${intervals.replicates ? `, ${intervals.replicates} replicates` : ""}. They assume ${intervals.assumes}.`);
+  else if (intervals) notes.push(`${Math.round(100 * (intervals.level ?? 0.95))} % intervals${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.`);
   return notes.length ? html`<ul class="notes">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null;
 }
 
