@@ -34,6 +34,7 @@ _TALLIES: Final = {
     Kind.SCORES: ("scores.start", "scores.key", "scores.weight", "scores.total", "tasks.bytes", "tasks.start"),
 }
 _LOW: Final = np.int64(2**32 - 1)
+_MOST_TASK_SCORES: Final = 64
 _KEYS_AT_ONCE: Final = 1 << 18
 
 
@@ -281,11 +282,14 @@ class AgentIndex:
     def task_scores(self, agent: int) -> list[TaskScore]:
         """The agent's mean score on each of its tasks, by its place among the agents there, best first. Only for pools of scores.
 
-        The scores of all agents are scanned once for each agent.
+        The scores of all agents are scanned for it, so the answers for the last few agents are kept.
         """
         known = self._task_scores.get(agent)
         if known is None:
-            known = self._task_scores[agent] = _task_scores(self._tallies["scores"], agent, self._tasks)
+            known = _task_scores(self._tallies["scores"], agent, self._tasks)
+            if len(self._task_scores) >= _MOST_TASK_SCORES:
+                self._task_scores.clear()
+            self._task_scores[agent] = known
         return known
 
     def opponents(self, agent: int) -> Opponents:
@@ -355,11 +359,10 @@ def _task_scores(scores: dict[str, NDArray[Any]], agent: int, names: Roster | No
     cells = np.concatenate([at + np.flatnonzero(np.isin(scores["key"][at : at + _KEYS_AT_ONCE] & _LOW, tasks)) for at in starts])
     keys, which = np.unique(scores["key"][cells], return_inverse=True)
     mean = np.bincount(which, scores["total"][cells]) / np.bincount(which, scores["weight"][cells])
-    found = []
-    for task, name in zip(tasks.tolist(), names.names(tasks.astype(np.int32)), strict=True):
-        here = keys & _LOW == task
-        own = float(mean[here & (keys >> 32 == agent)][0])
-        found.append(TaskScore(name, own, 1 + int(np.count_nonzero(mean[here] > own)), int(np.count_nonzero(here))))
+    at, own = np.searchsorted(tasks, keys & _LOW), mean[keys >> 32 == agent]  # both by task, because keys ascend
+    better, agents = np.bincount(at, mean > own[at]).astype(np.int64), np.bincount(at)
+    columns = (own.tolist(), (1 + better).tolist(), agents.tolist())
+    found = [TaskScore(*one) for one in zip(names.names(tasks.astype(np.int32)), *columns, strict=True)]
     return sorted(found, key=lambda one: ((one.rank - 1) / one.agents, -one.agents, one.task))
 
 

@@ -14,7 +14,7 @@ from services.boards.agent_history import read_history
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.history import ROWS, KeptSolve, unpacked
 from services.boards.outcome_history import OutcomeHistoryReader
-from services.boards.reading import TRIES, Board, Earlier, keeps_changing
+from services.boards.reading import TRIES, Board, Earlier
 from services.boards.result import AgentRow
 from services.boards.store.protocol import INSIGHT, PoolHead
 from services.boards.store.solved import SolvedBoards
@@ -27,7 +27,7 @@ _STEP: Final = 60.0
 
 
 class LastDay(msgspec.Struct, frozen=True, kw_only=True):
-    """How many outcomes of a pool are of the last 24 hours: by their times, and those that are newer than the newest checkpoint.
+    """How many outcomes a pool had in the last 24 hours: from the first one whose time is in them, in the order of the log.
 
     Attributes:
         since: Begin of the 24 hours in seconds since 1970.
@@ -104,7 +104,10 @@ def _with_solve(board: Board, solved: SolvedBoards, since: float) -> Board:
 
 
 def _solve_at(board: Board, solved: SolvedBoards, since: float) -> KeptSolve | None:
-    """The newest kept solve of the season at or before a time, else the oldest one; None if only the board itself is kept."""
+    """The newest kept solve of the season at or before a time, else the oldest one.
+
+    None if only the board itself is kept, or solves are published during every attempt to read.
+    """
     for _ in range(TRIES):
         history = solved.history(board.pool, board.name)
         first = solved.season(board.pool)
@@ -117,7 +120,7 @@ def _solve_at(board: Board, solved: SolvedBoards, since: float) -> KeptSolve | N
         found = solved.past(board.pool, board.name, at)
         if found is not None and found.past == history[at]:  # else a solve was published between the two reads
             return found
-    raise keeps_changing(board.pool, board.method)
+    return None  # the board is answered all the same, and the next answer can have it
 
 
 def _with_outcomes(board: Board, index: AgentIndex, since: float) -> Board:

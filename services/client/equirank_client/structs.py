@@ -1055,7 +1055,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LastDay(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""How many outcomes of a pool are of the last 24 hours: by their times, and those that are newer than the newest checkpoint.
+    r"""How many outcomes a pool had in the last 24 hours: from the first one whose time is in them, in the order of the log.
 
     Attributes:
         since: Begin of the 24 hours in seconds since 1970.
