@@ -22,6 +22,7 @@ from services.api.problems import ApiError
 from services.api.replies import Boards, Value
 from services.api.workers import Workers
 from services.boards.cursors import digest
+from services.boards.earlier import day_before
 from services.boards.insight import Insight
 from services.boards.reading import Board, ShownProvisional
 from services.boards.slice_boards import is_sliced
@@ -188,8 +189,10 @@ class Answers:
         return await asyncio.shield(task)
 
     def agents_version(self, pool: str) -> Version:
-        """Return the version of what boards show of a pool besides what is published: its agents, and which method leads."""
-        return () if self._agents is None else (*self._agents.version(pool), self._agents.leading_method(pool))
+        """Return the version of what boards show of a pool besides what is published: its agents, which method leads, and a day before."""
+        if self._agents is None:
+            return ()
+        return (*self._agents.version(pool), self._agents.leading_method(pool), day_before(self._clock()))
 
     def hidden(self, pool: str) -> frozenset[str]:
         """Return the agents of a pool that answers leave out."""

@@ -80,7 +80,7 @@ def built(
             else:
                 read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
             board = read(now=clock(), provisional=provisional)
-            return None if board is None else agents.columns_of(board, store).board(board)
+            return None if board is None else agents.compared(agents.columns_of(board, store).board(board), store, clock())
         case "insight":
             return insight(store.solved, asked.pool, now=clock())
 
@@ -114,8 +114,14 @@ def _summary(
         else []
     )
     columns = agents.columns(asked.pool, head)
-    shown = {**known, **{board.name: columns.board(board) for board in read}}
-    return Boards(pool=view(directory, asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
+    shown = {**known, **{board.name: agents.compared(columns.board(board), store, now) for board in read}}
+    counted = agents.last_day(head, now) if head and asked.rows and not asked.part else None
+    return Boards(
+        pool=view(directory, asked.pool, head, created),
+        methods=methods,
+        boards=[shown[name] for name in names if name in shown],
+        last_day=msgspec.UNSET if counted is None else counted,
+    )
 
 
 async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: ignore[type-arg]
@@ -176,14 +182,15 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     else:
         everyone = asked.everyone or form is not BoardFormat.JSON
         read = partial(_get_newest, here, asked, cursor, count, everyone=everyone)
-    shown = partial(_with_columns, here, asked, head, read)
+    shown = partial(_with_columns, here, asked, head, read, compares=form is BoardFormat.JSON)
     return board_reply(request, asked, form, await workers.run(lambda: board_body(shown(), form)))
 
 
-def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read: Callable[[], Board]) -> Board:
-    """Read a board, with what it shows of agents."""
+def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read: Callable[[], Board], *, compares: bool) -> Board:
+    """Read a board, with what it shows of agents. compares: whether rows have the ranks and ratings of a day before."""
     board = read()  # before the columns, so that an agent that was hidden since is left out
-    return here.pool_agents.columns(asked.pool, head).board(board, hidden=asked.hidden)
+    shown = here.pool_agents.columns(asked.pool, head).board(board, hidden=asked.hidden)
+    return here.pool_agents.compared(shown, here.store, here.clock()) if compares else shown
 
 
 @get(
@@ -202,7 +209,7 @@ def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count
         return None if here.pool_agents.details(pool).is_hidden(name) else around()
 
     board = read_or_raise(here, pool, board_of, f"agent {name!r} on a {board_text(method, part)}", read)
-    return here.pool_agents.columns_of(board, here.store).board(board)
+    return here.pool_agents.compared(here.pool_agents.columns_of(board, here.store).board(board), here.store, here.clock())
 
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))

@@ -13,6 +13,7 @@ from services.api.directory import Directory
 from services.boards.agent_columns import AgentColumns, Matching
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.display_names import DisplayNames
+from services.boards.earlier import LastDay, compared, day_before, last_day
 from services.boards.reading import Board
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -94,6 +95,18 @@ class PoolAgents:
         elif board.position > head.position:
             head = msgspec.structs.replace(head, position=board.position)
         return self.columns(board.pool, head)
+
+    def compared(self, board: Board, store: RedisStore, now: float) -> Board:
+        """Return a board with the ranks and ratings of a day before, as of `services.boards.earlier.compared`. `columns` is called before.
+
+        now: seconds since 1970.
+        """
+        head = self._heads.get(board.pool)
+        return compared(board, store.solved, None if head is None else self._index(head), day_before(now))
+
+    def last_day(self, head: PoolHead, now: float) -> LastDay | None:
+        """Return the number of outcomes of the last 24 hours, as of `services.boards.earlier.last_day`. now: seconds since 1970."""
+        return last_day(self._index(head), head, day_before(now))
 
     def version(self, pool: str) -> tuple[object, ...]:
         """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap."""

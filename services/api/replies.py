@@ -7,6 +7,7 @@ import msgspec
 from litestar import Request, Response
 
 from services.api.bodies import JSON
+from services.boards.earlier import LastDay
 from services.boards.folding import Freshness
 from services.boards.history import Past
 from services.boards.insight import Insight
@@ -280,12 +281,15 @@ class Boards(msgspec.Struct, frozen=True, kw_only=True):
         pool: The pool.
         methods: Names of the boards.
         boards: The first rows of each board; empty without `count`.
+        last_day: Number of outcomes of the last 24 hours. Absent without `count`, for slices, and where no history is kept, as in pools of
+            scores.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
     """
 
     pool: PoolView
     methods: Methods
     boards: list[Board]
+    last_day: LastDay | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 

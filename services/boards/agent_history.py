@@ -68,6 +68,8 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     Attributes:
         time: Time of the outcome, or of the solve, in seconds since 1970.
         rating: Rating after the outcome, or by the solve; None if the solve cannot rate the agent.
+        low: Lower end of the rating's interval by the solve, if it has one.
+        high: Upper end of this interval.
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
         rank: Rank by the solve.
         generation: Generation of the pool whose outcomes the solve counted.
@@ -76,6 +78,8 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     time: float
     rating: float | None
+    low: float | None = None
+    high: float | None = None
     outcome: int | None = None
     rank: int | None = None
     generation: int | None = None
@@ -458,7 +462,13 @@ def _solved_history(
     low, high = -math.inf if since is None else since, math.inf if until is None else until
     found = [
         HistoryPoint(
-            time=solve.past.solved_at, rating=row.rating, rank=row.rank, generation=solve.past.generation, position=solve.past.position
+            time=solve.past.solved_at,
+            rating=row.rating,
+            low=row.low,
+            high=row.high,
+            rank=row.rank,
+            generation=solve.past.generation,
+            position=solve.past.position,
         )
         for solve in kept
         if solve.past.generation >= head.season_generation  # readers see no solve of a season before

@@ -31,9 +31,10 @@ Weights: TypeAlias = NDArray[np.int64]
 _NAMES: Final = ("agents.bytes", "agents.start", "activity")
 _TALLIES: Final = {
     Kind.GAMES: ("pairs.start", "pairs.key", "pairs.wins", "pairs.losses", "pairs.ties", "places.start", "places.key", "places.weight"),
-    Kind.SCORES: ("scores.start", "scores.key", "scores.weight"),
+    Kind.SCORES: ("scores.start", "scores.key", "scores.weight", "scores.total", "tasks.bytes", "tasks.start"),
 }
 _LOW: Final = np.int64(2**32 - 1)
+_MOST_TASK_SCORES: Final = 64
 _KEYS_AT_ONCE: Final = 1 << 18
 
 
@@ -76,6 +77,15 @@ class GamesPlayed(NamedTuple):
     def games(self) -> Weights:
         """Weight of all games of each agent."""
         return self.wins + self.draws + self.losses
+
+
+class TaskScore(NamedTuple):
+    """An agent's mean score on a task. rank: competition rank among the agents with a score on it, 1 for the highest. agents: how many."""
+
+    task: str
+    score: float
+    rank: int
+    agents: int
 
 
 class Opponents(NamedTuple):
@@ -128,6 +138,8 @@ class AgentIndex:
         self._order = np.argsort(-self._activity, kind="stable").astype(np.int32)
         self._search = NameSearch(Arena(arrays["agents.bytes"], arrays["agents.start"]), self._order)
         self._tallies = {name: part(arrays, name) for name in ("pairs", "places", "scores")}
+        self._tasks = Roster.from_arrays(part(arrays, "tasks")) if entry.kind == Kind.SCORES else None
+        self._task_scores: dict[int, list[TaskScore]] = {}
         kept = 0 if mapped else self._activity.nbytes + sum(array.nbytes for tally in self._tallies.values() for array in tally.values())
         self._results: NDArray[np.int64] | None = None
         self._counting = threading.Lock()
@@ -267,6 +279,19 @@ class AgentIndex:
         tasks = {task for part in rows for task in (scores["key"][part] & _LOW).tolist()}
         return len(tasks), sum(int(scores["weight"][part].sum()) for part in rows)
 
+    def task_scores(self, agent: int) -> list[TaskScore]:
+        """The agent's mean score on each of its tasks, by its place among the agents there, best first. Only for pools of scores.
+
+        The scores of all agents are scanned for it, so the answers for the last few agents are kept.
+        """
+        known = self._task_scores.get(agent)
+        if known is None:
+            known = _task_scores(self._tallies["scores"], agent, self._tasks)
+            if len(self._task_scores) >= _MOST_TASK_SCORES:
+                self._task_scores.clear()
+            self._task_scores[agent] = known
+        return known
+
     def opponents(self, agent: int) -> Opponents:
         """The agent's results against each opponent, over all tasks and time buckets. Only for pools of games."""
         pairs = self._tallies["pairs"]
@@ -322,6 +347,23 @@ def _rows(tally: dict[str, NDArray[Any]], low: int, high: int) -> list[slice]:
         if first < last:
             rows.append(slice(begin + int(first), begin + int(last)))
     return rows
+
+
+def _task_scores(scores: dict[str, NDArray[Any]], agent: int, names: Roster | None) -> list[TaskScore]:
+    """As `AgentIndex.task_scores`. names: of the tasks."""
+    rows = list(_rows(scores, agent << 32, (agent + 1) << 32))
+    tasks = np.unique(np.concatenate([np.zeros(0, np.int64), *(scores["key"][part] & _LOW for part in rows)]))
+    if names is None or not len(tasks):
+        return []
+    starts = range(0, len(scores["key"]), _KEYS_AT_ONCE)
+    cells = np.concatenate([at + np.flatnonzero(np.isin(scores["key"][at : at + _KEYS_AT_ONCE] & _LOW, tasks)) for at in starts])
+    keys, which = np.unique(scores["key"][cells], return_inverse=True)
+    mean = np.bincount(which, scores["total"][cells]) / np.bincount(which, scores["weight"][cells])
+    at, own = np.searchsorted(tasks, keys & _LOW), mean[keys >> 32 == agent]  # both by task, because keys ascend
+    better, agents = np.bincount(at, mean > own[at]).astype(np.int64), np.bincount(at)
+    columns = (own.tolist(), (1 + better).tolist(), agents.tolist())
+    found = [TaskScore(*one) for one in zip(names.names(tasks.astype(np.int32)), *columns, strict=True)]
+    return sorted(found, key=lambda one: ((one.rank - 1) / one.agents, -one.agents, one.task))
 
 
 def _results_of_all(places: dict[str, NDArray[Any]], agents: int) -> NDArray[np.int64]:

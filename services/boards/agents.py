@@ -31,6 +31,7 @@ _PLACES_AT_ONCE: Final = 1000
 """Matches that a search reads at once after hidden agents were among the first ones."""
 _SUGGESTIONS: Final = 5
 _OF_POOL: Final = "records are counted by pool, not by slice"
+_TASKS_LISTED: Final = 10
 _NOT_PLAYED: Final = Played(first_played=None, last_played=None, streak=None)
 
 
@@ -139,6 +140,22 @@ class GamesRecord(msgspec.Struct, frozen=True, kw_only=True):
     losses: float
 
 
+class TaskPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent on one task.
+
+    Attributes:
+        task: Name of the task.
+        score: Its mean score there.
+        rank: Its rank among the agents with a score on the task; 1 for the highest, and equal scores share a rank.
+        agents: Number of these agents.
+    """
+
+    task: str
+    score: float
+    rank: int
+    agents: int
+
+
 class ScoresRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An agent's scores at a checkpoint. Scores in dropped time buckets are not counted.
 
@@ -147,12 +164,16 @@ class ScoresRecord(msgspec.Struct, frozen=True, kw_only=True):
         age_seconds: Seconds since the checkpoint was written.
         tasks: Number of tasks on which the agent has a score.
         measurements: Number of scores; a score of weight 1 counts 1.
+        best: Up to ten tasks with the agent's best places among the agents there, best first.
+        worst: Up to ten other tasks with its worst places, worst first.
     """
 
     position: int
     age_seconds: float
     tasks: int
     measurements: float
+    best: list[TaskPlace] = []
+    worst: list[TaskPlace] = []
 
 
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -577,7 +598,11 @@ def _record(index: AgentIndex | NoIndex, name: str, now: float) -> tuple[GamesRe
         return None, None, f"the newest checkpoint that was read (position {position}) has no outcome of the agent yet"
     if index.entry.kind == Kind.SCORES:
         tasks, weight = index.measured(agent)
-        return None, ScoresRecord(position=position, age_seconds=age, tasks=tasks, measurements=float(outcomes_of(weight))), None
+        places = [TaskPlace(**one._asdict()) for one in index.task_scores(agent)]
+        worst = places[_TASKS_LISTED:][: -_TASKS_LISTED - 1 : -1]
+        measured = float(outcomes_of(weight))
+        best = places[:_TASKS_LISTED]
+        return None, ScoresRecord(position=position, age_seconds=age, tasks=tasks, measurements=measured, best=best, worst=worst), None
     results = index.results(agent)
     games, wins, draws, losses = (float(outcomes_of(weight)) for weight in (sum(results), *results))
     record = GamesRecord(position=position, age_seconds=age, games=games, wins=wins, draws=draws, losses=losses)

@@ -33,13 +33,15 @@ class Past(Basis, frozen=True, kw_only=True):
 
 
 class PastRow(msgspec.Struct, frozen=True, array_like=True):
-    """A row of a kept solve. rank_low, rank_high: Ends of the rank's interval on the board then; None if it had no interval."""
+    """A row of a kept solve. rank_low, rank_high, low, high: Ends of the intervals of rank and rating on the board then; None for none."""
 
     agent: str
     rating: float | None
     rank: int
     rank_low: int | None = None
     rank_high: int | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 class KeptSolve(msgspec.Struct, frozen=True):
@@ -130,7 +132,7 @@ def kept(board: SolvedBoard) -> KeptSolve:
         seconds=result.seconds,
         total=len(result.agents),
     )
-    rows = [PastRow(row.agent, row.rating, row.rank, row.rank_low, row.rank_high) for row in result.agents[:ROWS]]
+    rows = [PastRow(row.agent, row.rating, row.rank, row.rank_low, row.rank_high, row.low, row.high) for row in result.agents[:ROWS]]
     return KeptSolve(past, _packed(rows))
 
 

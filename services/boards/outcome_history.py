@@ -46,6 +46,19 @@ class RatingSeries(NamedTuple):
     after: NDArray[np.float64]
 
 
+class PastState(NamedTuple):
+    """The state of a pool after some of its outcomes.
+
+    outcomes: Number of them. newer: Number of outcomes after them, up to the checkpoint. time: The time that was asked for, or that of the
+    first outcome after the state if this is the oldest one that is kept. is_reached: Whether it is as old as was asked for.
+    """
+
+    outcomes: int
+    newer: int
+    time: float
+    is_reached: bool
+
+
 class OutcomeHistoryReader:
     """The kept history of one generation of a pool at one checkpoint. Thread-safe.
 
@@ -159,6 +172,57 @@ class OutcomeHistoryReader:
             if not len(left):
                 break
         return times
+
+    def state_at(self, time: float) -> PastState | None:
+        """The state before the pool's first outcome at or after a time; None if no outcome is kept. Raises `OSError`, `BadObject`.
+
+        It looks back from the newest outcome as far as outcomes are not before the time, at most through `LAST_TIMES_SEGMENTS` segments,
+        and not beyond outcomes that cannot be read.
+
+        Args:
+            time: Seconds since 1970.
+        """
+        begin, oldest = self._window.end, None
+        for segment in self._unbroken():
+            since = np.flatnonzero(segment.times >= time)
+            if len(since) < len(segment.times) and (not len(since) or since[0] > 0):
+                outcomes = segment.first + int(since[0]) if len(since) else begin
+                return PastState(outcomes, self._window.end - outcomes, time, is_reached=True)
+            begin = segment.first
+            oldest = float(segment.times[0]) if len(segment.times) else oldest
+        return None if oldest is None else PastState(begin, self._window.end - begin, oldest, is_reached=False)
+
+    def ratings_before(self, agents: Collection[int], outcomes: int, method: str) -> dict[int, float]:
+        """Ratings of agents after the first `outcomes` outcomes of the pool, by their ids. Raises `OSError`, `BadObject`.
+
+        An agent without an outcome in the segments of `state_at` is absent.
+
+        Args:
+            agents: Ids of the agents.
+            outcomes: That of a state by `state_at`.
+            method: Online method of the ratings.
+        """
+        ratings: dict[int, float] = {}
+        for segment in self._unbroken():
+            for agent in sorted(agents if segment.end > outcomes else set(agents) - ratings.keys()):
+                begin, end = segment.places_of(agent)
+                at = begin + segment.before(agent, outcomes) if end > begin else end
+                if at < end:  # the agent's first outcome in the segment that is after the state
+                    ratings[agent] = float(segment.rows(at, at + 1)[f"before.{method}"][0])
+                elif end > begin and agent not in ratings:
+                    ratings[agent] = float(segment.rows(end - 1, end)[f"after.{method}"][0])
+            if segment.end <= outcomes and len(ratings) == len(agents):
+                break
+        return ratings
+
+    def _unbroken(self) -> Iterator[Segment]:
+        """At most `LAST_TIMES_SEGMENTS` segments, newest first, up to the first outcome that cannot be read. Raises `OSError`."""
+        begin = self._window.end
+        for segment in islice(self.segments(), LAST_TIMES_SEGMENTS):
+            if segment.end != begin:
+                return
+            yield segment
+            begin = segment.first
 
     def _newest_rows(self, agent: int, outcomes: int, before: int | None = None) -> Iterator[tuple[Segment, Rows]]:
         """Parts of the rows of an agent, newest first, with their segments: few rows at first, then more at once. As `newest`."""

@@ -41,6 +41,18 @@ class ShownProvisional(StrEnum):
         return self is ShownProvisional.INCLUDE or row.provisional == (self is ShownProvisional.ONLY)
 
 
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+    """The earlier state with which the rows of a board are compared.
+
+    Attributes:
+        time: Time of this state in seconds since 1970: of the solve, or of the pool's outcomes.
+        day: Whether it is at least 24 hours old. If not, it is the oldest that is kept of the season.
+    """
+
+    time: float
+    day: bool
+
+
 class Board(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of one board, best first.
 
@@ -69,6 +81,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
             match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
         games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a
             checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        earlier: State a day before, whose ranks and ratings are `earlier_rank` and `earlier_rating` of the rows. Absent where none is kept,
+            in other formats than JSON, and on slices and past boards.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
         slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
@@ -95,6 +109,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     next: str | msgspec.UnsetType | None = msgspec.UNSET
     changed: bool | msgspec.UnsetType = msgspec.UNSET
     games_position: int | msgspec.UnsetType = msgspec.UNSET
+    earlier: Earlier | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
     season: str | msgspec.UnsetType = msgspec.UNSET
     slice: str | msgspec.UnsetType = msgspec.UNSET

@@ -35,6 +35,10 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         high: Upper end of this interval.
         deviation: Standard deviation of an online method's belief about the agent, at the pool time. Only for methods with beliefs.
         rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
+        earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank
+            the agent, or kept only rows above it.
+        earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest
+            half a million duels.
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
         provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few
@@ -62,6 +66,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     high: float | None = None
     deviation: float | None = None
     rank_before: int | None = None
+    earlier_rank: int | None = None
+    earlier_rating: float | None = None
     rank_low: int | None = None
     rank_high: int | None = None
     provisional: bool = False

@@ -85,6 +85,13 @@ class Segment:
     def _type(self) -> np.dtype[Any]:
         return row_type(self.methods)
 
+    @cached_property
+    def times(self) -> NDArray[np.float64]:
+        """Time of each outcome in the order of the log, in seconds since 1970: float64 (end - first,). Raises as `rows` does."""
+        rows, times = self.rows(0, self._rows), np.zeros(self.end - self.first)
+        times[rows["outcome"]] = rows["time"]
+        return times
+
     @property
     def _size(self) -> int:
         """Bytes of the data."""
@@ -92,8 +99,8 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the index."""
-        return int(self._agents.nbytes + self._start.nbytes + self._checksums.nbytes)
+        """Bytes of the index and of `times`."""
+        return int(self._agents.nbytes + self._start.nbytes + self._checksums.nbytes + 8 * (self.end - self.first))
 
     def places_of(self, agent: int) -> tuple[int, int]:
         """First row of an agent, and the row after its last one. Equal if the segment does not have the agent."""

@@ -69,6 +69,7 @@ class ServedPool:
             position=position,
             kind=str(state.kind),
             published_at=published_at,
+            pool_time=content.clock.time,
             outcomes=content.counts["outcomes"],
             agents=len(names),
             online=list(ratings.online),

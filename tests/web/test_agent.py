@@ -6,6 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from services.boards.history import kept
+from services.boards.result import SolvedBoard
+from services.wire.events import ScoreEvent
+from services.wire.pools import Kind
 from tests.support.api import NOW, Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
@@ -42,6 +46,27 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         assert page.complaints() == []
 
 
+def test_a_curve_has_the_interval_of_each_solve_or_a_bar_for_the_present_one(played: Running, browser: Browser) -> None:
+    def solve(sequence: int, rating: float, width: float | None) -> SolvedBoard:
+        solved = solved_of("cup", method="copeland", position=sequence, ratings=[("rock", rating)])
+        ends = {} if width is None else {"low": rating - width, "high": rating + width}
+        rows = [msgspec.structs.replace(row, **ends) for row in solved.result.agents]
+        result = msgspec.structs.replace(solved.result, agents=rows)
+        return msgspec.structs.replace(solved, sequence=sequence, solved_at=NOW - 100.0 + sequence, result=result)
+
+    for sequence, width in ((1, 1.0), (3, None)):
+        solves = [solve(sequence, 1.5, width), solve(sequence + 1, 2.5, width)]
+        assert played.store.solved.publish(solve(sequence + 1, 2.5, 1.0))
+        played.store.solved.publish_history("cup", "copeland", map(kept, solves))
+        with browser.page(played.url, "/pools/cup/agents/rock?method=copeland") as page:
+            page.wait("The band is the 95 % interval of each solve." if width else "The bar at the end is the present interval.")
+            page.until("document.querySelectorAll('svg.chart .point').length >= 2")
+            assert page.evaluate("['.band', '.range'].map((part) => document.querySelectorAll(`svg.chart ${part}`).length)") == (
+                [1, 0] if width else [0, 1]
+            )
+            assert page.complaints() == []
+
+
 def test_an_agent_has_a_card_that_is_saved_as_a_picture(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup/agents/rock", width=390) as page:
         page.wait("Rating over time")
@@ -72,6 +97,10 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
     moved = points[2]["rating"] - points[0]["rating"]
     with browser.page(api.url, "/pools/cup/agents/ann") as page:
         page.wait(f"+{moved:.1f} in 24 hours by Elo", "last active")
+        page.click("button", "Sum by opponent")
+        page.wait(f"+{moved:.1f} by Elo in 2 games.")
+        cells = page.evaluate("[...document.querySelectorAll('table.day tbody tr')].map((one) => one.innerText.split('\\t').join(' '))")
+        assert [cell.split()[:3] for cell in cells] == [["bob", "2", "2.0"]]
         page.go("/pools/cup")
         page.until("document.querySelector('table.board time')?.dateTime")
         page.click("th button", "Last active")
@@ -150,3 +179,28 @@ def test_a_hostile_name_has_a_page_and_a_name_with_a_slash_too(played: Running, 
         page.go("/pools/cup/agents/no%2Fbody")
         page.until("document.querySelector('h1')?.textContent === 'no/body'")
         page.until("document.querySelector('.state.bad')")
+
+
+def test_an_agent_of_a_pool_of_scores_has_its_best_and_its_worst_tasks(api: Running, browser: Browser, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("lab", Kind.SCORES)
+    scores = [
+        ScoreEvent(v=1, id=str(i), pool="lab", time=NOW, task=f"task-{i:02}", scores={"ann": float(i), "bob": 6.5, EVIL: 20.0})
+        for i in range(24)
+    ]
+    assert fold_events(state, scores) == []
+    served.checkpoint(state, 24, written_at=NOW)
+    served.publish(state, 24, published_at=NOW)
+    solves = [
+        msgspec.structs.replace(
+            solved_of("lab", method="nash_average", position=at, ratings=[("ann", 0.5), ("bob", 0.1)]), sequence=at, solved_at=NOW + at
+        )
+        for at in (23, 24)
+    ]
+    assert api.store.solved.publish(solves[-1])
+    api.store.solved.publish_history("lab", "nash_average", map(kept, solves))
+    with browser.page(api.url, "/pools/lab/agents/ann") as page:
+        text = page.wait("By task", "Best places", "The 10 best and 10 worst of 24 tasks.", "In each kept solve of Nash average")
+        assert text.index("task-23") < text.index("Worst places") < text.index("task-00")
+        assert page.evaluate("[...document.querySelectorAll('.tasks td')].slice(0, 2).map((one) => one.textContent)") == ["1 of 3", "20"]
+        assert page.complaints() == []
+        assert page.violations() == []

@@ -39,6 +39,7 @@ def test_many_pools_have_pages_and_are_found_by_a_part_of_their_name(api: Runnin
 def test_an_agent_is_found_from_the_first_page(api: Running, browser: Browser, tmp_path: Path) -> None:
     play(api, tmp_path)
     with browser.page(api.url, "/") as page:
+        page.wait("60 games (60 in 24 h)")
         page.click(".pool button", "Find an agent")
         page.type(".pool input", "roc")
         page.until("document.querySelector('.results a')?.textContent === 'rock'")

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 
 from ratings_core.records.beliefs import Belief, BeliefModel
+from services.boards.history import kept
+from services.boards.result import SolvedBoard
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
@@ -155,7 +157,7 @@ def test_a_board_with_intervals_shows_them_and_those_of_ranks(filled: Running, b
         page.wait("1–2")
         assert page.evaluate("document.querySelector('svg.bar').getAttribute('aria-label')") == "interval 0.2500 to 0.7500"
         page.go("/pools/rps?method=copeland&view=intervals")
-        page.wait("95 % intervals of Copeland")
+        page.wait("95 % intervals of Copeland", "None of these ranks is settled. Possible ranks of the others: paper 1 to 2, rock 1 to 2.")
         page.until("document.querySelectorAll('svg.chart .range').length > 0")
         assert page.complaints() == []
 
@@ -171,11 +173,11 @@ def test_provisional_agents_are_apart_and_a_live_board_says_of_what_its_interval
     head = head_of("club", position=12, published_at=NOW, online=["glicko2", "weng_lin"], beliefs=model)
     assert api.store.live.publish(head, 1, boards)
     with browser.page(api.url, "/pools/club?method=glicko2") as page:
-        text = page.wait("95 % intervals: belief", "±50")
+        text = page.wait("95 % intervals from the method's own belief", "±50")
         assert text.index("ann") < text.index("Provisional:") < text.index("bob"), "also if its rating is higher"
         assert page.evaluate("document.querySelector('td.rank[title]').title") == "provisional: few outcomes yet, or a wide deviation"
         page.go("/pools/club?method=weng_lin")
-        page.wait("95 % intervals of the mean, which the rating is 3 deviations below: belief", "21.58 to 29.42")
+        page.wait("95 % intervals of the mean, which the rating is 3 deviations below, from the method's own belief", "21.58 to 29.42")
 
 
 def test_ranks_are_in_order_where_the_middle_of_a_board_has_wide_intervals(filled: Running, browser: Browser) -> None:
@@ -224,3 +226,26 @@ def test_a_pool_can_say_which_method_leads_its_pages(filled: Running, browser: B
         page.go("/pools/rps/agents/rock")
         page.wait("No. 1 of 3 by Soft Condorcet (SCO)")
         assert page.complaints() == []
+
+
+def test_a_leaderboard_has_the_change_of_the_day_or_says_since_when(filled: Running, browser: Browser) -> None:
+    def solve(sequence: int, age: float, ratings: list[tuple[str, float | None]]) -> SolvedBoard:
+        solved = solved_of("rps", method="bradley_terry", position=sequence, ratings=ratings)
+        return msgspec.structs.replace(solved, sequence=sequence, solved_at=NOW - age)
+
+    old = solve(1, 90_000.0, [("paper", 1600.0), ("rock", 1500.0), ("still", 1300.0)])
+    new = solve(2, 1.0, [("rock", 1580.0), ("paper", 1540.0), ("late", 1400.0), ("still", 1300.0)])
+    assert filled.store.solved.publish(new)
+    filled.store.solved.publish_history("rps", "bradley_terry", map(kept, [old, new]))
+    changes = "[...document.querySelectorAll('td.change')].map((one) => one.innerText.trim()).join()"
+    with browser.page(filled.url, "/pools/rps?method=bradley_terry") as page:
+        page.until(f"{changes} === '▲1 +80,▼1 −60,–,▼1 0'")
+        assert page.evaluate("document.querySelector('td.change .up').getAttribute('aria-label')") == "up from rank 2"
+        assert page.until("document.querySelector('th.change').title").startswith("Change of rank and rating since")
+        page.click("th.change button", "Change")
+        page.until(f"{changes} === '▲1 +80,▼1 0,▼1 −60,–'")
+        assert page.complaints() == []
+        newest = solve(4, 1.0, [("rock", 1580.0), ("paper", 1540.0)])
+        filled.store.solved.publish_history("rps", "bradley_terry", map(kept, [solve(3, 600.0, [("paper", 1600.0)]), newest]))
+        assert filled.store.solved.publish(newest)
+        page.until("document.querySelector('th.change')?.title.includes('the oldest kept solve of this season')")

@@ -50,6 +50,7 @@ def test_two_methods_are_compared_by_the_ranks_that_they_give(played: Running, b
     with browser.page(played.url, "/pools/cup?view=methods") as page:
         page.until("document.querySelectorAll('.slope').length === 5")
         assert page.evaluate("document.querySelector('.slope title').textContent").endswith("1 and 1")
+        page.wait("Which one to believe.", "have equal results.")
         assert page.complaints() == []
 
 

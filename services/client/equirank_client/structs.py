@@ -256,6 +256,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         high: Upper end of this interval.
         deviation: Standard deviation of an online method's belief about the agent, at the pool time. Only for methods with beliefs.
         rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
+        earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank the agent, or kept only rows above it.
+        earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest half a million duels.
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
         provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few outcomes or opponents.
@@ -280,6 +282,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     high: float | None = None
     deviation: float | None = None
     rank_before: int | None = None
+    earlier_rank: int | None = None
+    earlier_rating: float | None = None
     rank_low: int | None = None
     rank_high: int | None = None
     provisional: bool = False
@@ -347,6 +351,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
         games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        earlier: State a day before, whose ranks and ratings are `earlier_rank` and `earlier_rating` of the rows. Absent where none is kept, in other formats than JSON, and on slices and past boards.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
         slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
@@ -373,6 +378,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     next: str | None = None
     changed: bool | None = None
     games_position: int | None = None
+    earlier: Earlier | None = None
     stale_seconds: float | None = None
     season: str | None = None
     slice: str | None = None
@@ -385,12 +391,14 @@ class Boards(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         pool: The pool.
         methods: Names of the boards.
         boards: The first rows of each board; empty without `count`.
+        last_day: Number of outcomes of the last 24 hours. Absent without `count`, for slices, and where no history is kept, as in pools of scores.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
     """
 
     pool: PoolView
     methods: Methods
     boards: list[Board]
+    last_day: LastDay | None = None
     stale_seconds: float | None = None
 
 
@@ -651,6 +659,18 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     methods: tuple[str, str]
     kendall: float
+
+
+class Earlier(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The earlier state with which the rows of a board are compared.
+
+    Attributes:
+        time: Time of this state in seconds since 1970: of the solve, or of the pool's outcomes.
+        day: Whether it is at least 24 hours old. If not, it is the oldest that is kept of the season.
+    """
+
+    time: float
+    day: bool
 
 
 class ErasedName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -944,6 +964,8 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     Attributes:
         time: Time of the outcome, or of the solve, in seconds since 1970.
         rating: Rating after the outcome, or by the solve; None if the solve cannot rate the agent.
+        low: Lower end of the rating's interval by the solve, if it has one.
+        high: Upper end of this interval.
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
         rank: Rank by the solve.
         generation: Generation of the pool whose outcomes the solve counted.
@@ -952,6 +974,8 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     time: float
     rating: float | None
+    low: float | None = None
+    high: float | None = None
     outcome: int | None = None
     rank: int | None = None
     generation: int | None = None
@@ -1028,6 +1052,20 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str
     rule: str
     reason: str
+
+
+class LastDay(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""How many outcomes a pool had in the last 24 hours: from the first one whose time is in them, in the order of the log.
+
+    Attributes:
+        since: Begin of the 24 hours in seconds since 1970.
+        outcomes: Number of outcomes since then.
+        complete: Whether these are all. If not, the kept history begins later than `since`, and there are more.
+    """
+
+    since: float
+    outcomes: int
+    complete: bool
 
 
 class LeadingWanted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1706,12 +1744,16 @@ class ScoresRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         age_seconds: Seconds since the checkpoint was written.
         tasks: Number of tasks on which the agent has a score.
         measurements: Number of scores; a score of weight 1 counts 1.
+        best: Up to ten tasks with the agent's best places among the agents there, best first.
+        worst: Up to ten other tasks with its worst places, worst first.
     """
 
     position: int
     age_seconds: float
     tasks: int
     measurements: float
+    best: list[TaskPlace] = []
+    worst: list[TaskPlace] = []
 
 
 class SeasonAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1906,6 +1948,22 @@ class Streak(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     result: str
     length: int
+
+
+class TaskPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent on one task.
+
+    Attributes:
+        task: Name of the task.
+        score: Its mean score there.
+        rank: Its rank among the agents with a score on the task; 1 for the highest, and equal scores share a rank.
+        agents: Number of these agents.
+    """
+
+    task: str
+    score: float
+    rank: int
+    agents: int
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

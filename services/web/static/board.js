@@ -1,6 +1,6 @@
 // The leaderboard: a table of which only the rows near the visible part are in the document. Pages of rows are read as they come into sight.
 import { Poll, poolUrl } from "./api.js";
-import { ago, count, date, shower, whole } from "./format.js";
+import { ago, count, date, decimalsOf, shower, signed, since, whole } from "./format.js";
 import { Name } from "./parts.js";
 import { Component, html } from "./ui.js";
 
@@ -101,9 +101,10 @@ const SORTS = {
   games: (/** @type {any} */ row) => -(row.games ?? row.outcomes ?? 0),
   wins: (/** @type {any} */ row) => -((row.wins ?? 0) + (row.draws ?? 0) / 2) / Math.max(1, row.games ?? 1),
   last: (/** @type {any} */ row) => -(row.last_played ?? 0),
+  change: (/** @type {any} */ row) => -(changeOf(row) ?? -Infinity),
 };
 
-const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="7">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
+const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
 
 /**
  * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
@@ -166,11 +167,11 @@ export class Board extends Component {
     if (first !== this.state.first || shown !== this.state.shown) this.setState({ first, shown, above });
   }
 
-  /** @param {string} name @param {string} text @param {string} kind */
-  heading(name, text, kind = "") {
+  /** @param {string} name @param {any} text @param {string} kind @param {string} [about] */
+  heading(name, text, kind = "", about = undefined) {
     const sortable = this.rows.length <= ALL_ROWS && name in SORTS;
     const sorted = this.state.sort === name;
-    return html`<th scope="col" class=${kind} aria-sort=${sorted && sortable ? "ascending" : undefined}>
+    return html`<th scope="col" class=${kind} title=${about} aria-sort=${sorted && sortable ? "ascending" : undefined}>
       ${sortable ? html`<button type="button" onClick=${() => this.setState({ sort: name })}>${text}${sorted ? " ↓" : ""}</button>` : text}</th>`;
   }
 
@@ -202,10 +203,10 @@ export class Board extends Component {
     return html`<table class="board" aria-rowcount=${total + 1} ref=${(/** @type {any} */ node) => (this.body = node)}>
       <caption class="hidden">${this.props.caption}</caption>
       <thead><tr>${this.heading("rank", "Rank", "rank")}${this.heading("name", "Agent")}
-        ${this.heading("rating", board.method === "outcomes" ? "Outcomes" : "Rating", "number")}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
+        ${this.heading("rating", html`${board.method === "outcomes" ? "Outcomes" : "Rating"}${look.change ? html`<span class="narrow small">${look.change.toLowerCase()}</span>` : null}`, "number")}${look.change ? this.heading("change", look.change, "number wide change", sinceWhen(board)) : null}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
         ${look.games ? this.heading("games", look.played, "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}${look.last ? this.heading("last", "Last active", "number wide") : null}</tr></thead>
       ${above ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${above}px` }}></td></tr></tbody>` : null}
-      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="6">…</td></tr>`))}</tbody>
+      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="7">…</td></tr>`))}</tbody>
       ${below ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${below}px` }}></td></tr></tbody>` : null}
     </table>
     ${board.outside ? html`<p class="soft">${count(board.outside, "other agent")} ${board.outside === 1 ? "has" : "have"} probability 0.</p>` : null}`;
@@ -218,6 +219,8 @@ function columnsOf(board, rows) {
   const ends = rows.flatMap((row) => [row.low, row.high, row.rating]).filter((end) => typeof end === "number");
   return {
     shown: shower(ratings, board.extra?.tie_tolerance ?? 0),
+    decimals: decimalsOf(ratings),
+    change: board.earlier && rows.some((row) => changeOf(row) !== null) ? `Change ${since(board.earlier)}` : "",
     low: Math.min(...ends), high: Math.max(...ends),
     whiskers: rows.some((row) => typeof row.low === "number"),
     games: rows.some((row) => row.games !== undefined || row.outcomes !== undefined),
@@ -236,10 +239,11 @@ function line(pool, row, look, index, around) {
   const interval = typeof row.low === "number" ? `${look.shown(row.low)} to ${look.shown(row.high)}` : null;
   const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined ? "outcome" : "game"), record, row.last_played === undefined ? null : lastActive(row)].filter(Boolean);
   return html`<tr key=${row.agent} class=${`${row.provisional ? "provisional" : ""}${row.agent === around ? " chosen" : ""}`} aria-rowindex=${index}>
-    <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}${arrow(row)}
+    <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
     <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.map((part) => html`<span class="one" key=${part}>${part}</span> `)}</span>` : null}</td>
-    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
+    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${look.change ? html`<span class="narrow small one">${change(row, look)}</span>` : null}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
+    ${look.change ? html`<td class="number wide change">${change(row, look)}</td>` : null}
     ${look.whiskers ? html`<td class="whisker wide">${interval ? whisker(row, look, interval) : "–"}</td>` : null}
     ${look.games ? html`<td class="number wide">${games === undefined ? "–" : whole(games)}</td>` : null}${look.results ? html`<td class="number wide">${record ?? "–"}</td>` : null}
     ${look.last ? html`<td class="number wide">${row.last_played === undefined ? html`<span title="not among the newest outcomes that this pool keeps">–</span>` : html`<time datetime=${new Date(1000 * row.last_played).toISOString()} title=${date(row.last_played)}>${lastActive(row)}</time>`}</td>` : null}</tr>`;
@@ -262,12 +266,24 @@ function unsettled(row) {
   return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
 }
 
-/** The change of rank since the previous solve. @param {any} row */
-function arrow(row) {
-  const up = (row.rank_before ?? row.rank) - row.rank;
-  if (up === 0) return null;
-  const told = `${up > 0 ? "up" : "down"} from ${row.rank_before}`;
-  return html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}</span>`;
+/** How much a rating changed since the board's earlier state; null if that is not known. @param {any} row @returns {number | null} */
+function changeOf(row) {
+  return typeof row.earlier_rating === "number" && typeof row.rating === "number" ? row.rating - row.earlier_rating : null;
+}
+
+/** The change of a rank and of a rating. @param {any} row @param {any} look */
+function change(row, look) {
+  const moved = changeOf(row);
+  if (moved === null) return html`<span title="not on the board of then, or not among the games that this pool keeps">–</span>`;
+  const up = (row.earlier_rank ?? row.rank) - row.rank;
+  const told = `${up > 0 ? "up" : "down"} from rank ${whole(row.earlier_rank ?? row.rank)}`;
+  return html`${up === 0 ? null : html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}${whole(Math.abs(up))}</span> `}${signed(moved, look.decimals)}`;
+}
+
+/** What the column of changes compares. @param {any} board */
+function sinceWhen({ earlier, source }) {
+  const oldest = source === "solved" ? "the oldest kept solve of this season" : "the oldest kept games";
+  return `Change of rank and rating since ${date(earlier.time)}${earlier.day ? "" : `, ${oldest}`}`;
 }
 
 /** @param {any} row @param {any} look @param {string} interval */

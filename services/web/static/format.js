@@ -1,5 +1,7 @@
 // Numbers, times and counts as text.
 
+const ROUNDING = 1e-12; // a rating below it is a rounding error also where it is the only one
+
 /**
  * All ratings of a column have the same number of decimals, by the largest rating. A rating that would be rounded to 0 is written with an
  * exponent, unless it is a rounding error of a solver: below a millionth of the largest rating, or within the tie tolerance.
@@ -7,15 +9,25 @@
  * @returns {(rating: number | null | undefined) => string}
  */
 export function shower(ratings, tied = 0) {
-  const known = /** @type {number[]} */ (ratings.filter((rating) => rating !== null && rating !== undefined));
-  const most = Math.max(0, ...known.map(Math.abs));
-  const decimals = known.every(Number.isInteger) ? 0 : most >= 100 ? 1 : most >= 10 ? 2 : 4;
+  const most = Math.max(0, ...known(ratings).map(Math.abs));
+  const decimals = decimalsOf(ratings);
   return (rating) => {
     if (rating === null || rating === undefined) return "–";
-    if (Math.abs(rating) <= Math.max(tied, 1e-6 * most)) return "0";
+    if (Math.abs(rating) <= Math.max(tied, 1e-6 * most, ROUNDING)) return "0";
     if (Math.abs(rating) < 0.5 * 10 ** -decimals) return minus(rating.toExponential(0));
     return minus(rating.toFixed(decimals));
   };
+}
+
+/** Decimals of all ratings of a column. @param {(number | null)[]} ratings @returns {number} */
+export function decimalsOf(ratings) {
+  const most = Math.max(0, ...known(ratings).map(Math.abs));
+  return known(ratings).every(Number.isInteger) ? 0 : most >= 100 ? 1 : most >= 10 ? 2 : 4;
+}
+
+/** @param {(number | null | undefined)[]} ratings */
+function known(ratings) {
+  return /** @type {number[]} */ (ratings.filter((rating) => rating !== null && rating !== undefined));
 }
 
 /** @param {string} text */
@@ -56,6 +68,19 @@ export function ago(seconds) {
 /** @param {number | null} time Seconds since 1970. */
 export function date(time) {
   return time === null ? "–" : new Date(1000 * time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** How long a change took, for the head of a column: "24 h", or since when. @param {{time: number, day: boolean}} earlier State that is compared. */
+export function since(earlier) {
+  const age = Date.now() / 1000 - earlier.time;
+  if (earlier.day && age < 90_000) return "24 h";
+  return `since ${new Date(1000 * earlier.time).toLocaleString("en-GB", age < 82_800 ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" })}`;
+}
+
+/** How many games the last 24 hours had, if it is known. @param {{outcomes: number, complete: boolean} | undefined} day */
+export function today(day) {
+  if (!day) return "";
+  return day.outcomes ? `${day.complete ? "" : "more than "}${whole(day.outcomes)} in 24 h` : "none in 24 h";
 }
 
 /** The first few names, and how many more there are. @param {string[]} names @param {number} total @param {number} most */

@@ -84,6 +84,17 @@ export function leading(boards, chosen) {
 }
 
 /** @type {Record<string, string>} */
+const INTERVALS = {
+  posterior: "from draws of the true margins", cells: "from resampled counts of games", clustered: "from resampled games", tasks: "from resampled tasks",
+  ballots: "from resampled ballots", fisher: "from standard errors", sandwich: "from standard errors", belief: "from the method's own belief",
+};
+
+/** @param {string} kind Kind of intervals. @returns {string} How they were computed, in words. */
+export function computed(kind) {
+  return INTERVALS[kind] ?? kind;
+}
+
+/** @type {Record<string, string>} */
 const CHECKS = {
   exact: "The result was computed exactly, without rounding in the order of agents.",
   score_gap_per_game: "The largest difference between the points an agent scored and the points its rating predicts, per game.",

@@ -315,7 +315,8 @@ def test_files_have_the_columns_and_the_filters_of_json(described: Running) -> N
     ]
     assert json.loads(cells[0]["tags"]) == rows[0]["tags"]
     lines = described.client.get(ELO, params={"country": "DE", "format": "jsonl"}).text.splitlines()
-    assert [json.loads(line) for line in lines] == rows
+    shown = [{name: cell for name, cell in row.items() if name not in ("earlier_rank", "earlier_rating")} for row in rows]
+    assert [json.loads(line) for line in lines] == shown, "files have no column of an earlier time"
     stream = described.client.get(ELO, params={"country": "DE", "format": "arrow", "count": 5})
     table = pa.ipc.open_stream(stream.content).read_all()
     assert table.column_names == list(COLUMNS)

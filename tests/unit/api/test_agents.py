@@ -324,7 +324,11 @@ def test_a_pool_of_scores_has_tasks_and_no_opponents(api: Running, tmp_path: Pat
     served.checkpoint(state, 9, written_at=NOW)
     served.publish(state, 9)
     profile = asked(api, "/bob")
-    assert profile["scores"] == {"position": 9, "age_seconds": 0.0, "tasks": 4, "measurements": 6.0}
+    told = profile["scores"]
+    best = [{"task": "t9", "score": 2.0, "rank": 1, "agents": 1}, {"task": "t0", "score": 1.0, "rank": 2, "agents": 2}]
+    assert told == {"position": 9, "age_seconds": 0.0, "tasks": 4, "measurements": 6.0, "best": [*best, *told["best"][2:]], "worst": []}
+    assert [one["task"] for one in told["best"]] == ["t9", "t0", "t1", "t2"]
+    assert [(one["score"], one["rank"]) for one in asked(api, "/ann")["scores"]["best"]] == [(1.5, 1), (2.5, 1), (2.0, 1)]
     assert (profile["outcomes"], profile["games"], profile["methods"]) == (6, None, {})
     assert asked(api, "/ann")["scores"]["tasks"] == 3
     listed = asked(api)

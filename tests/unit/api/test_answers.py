@@ -139,6 +139,12 @@ def test_the_boards_of_a_summary_are_of_its_head_also_where_another_is_published
         def columns(self, *_: object) -> AgentColumns:
             return AgentColumns(PoolDetails(), NoIndex("no checkpoint", retriable=True))
 
+        def compared(self, board: Board, *_: object) -> Board:
+            return board
+
+        def last_day(self, *_: object) -> None:
+            return None
+
     asked = Asked("boards", "blitz", rows=2)
     found = built(api.here.store, Publishes(), PROVISIONAL, lambda: NOW, NothingKnown(), asked)  # type: ignore[arg-type]
     assert isinstance(found, Boards)

@@ -11,6 +11,9 @@ import { State } from "../state.js";
 import { Component, html } from "../ui.js";
 
 const OUTCOMES = 20;
+const OUTCOMES_OF_DAY = 1000; // the most that one answer has
+/** @type {Record<string, number>} */
+const POINTS = { won: 1, drawn: 0.5, lost: 0 };
 const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
 const UNSEEN = "far from their results: ratings cannot show cycles";
 
@@ -36,8 +39,12 @@ export default class AgentPage extends Live {
     const method = chosen.method ?? "";
     /** @type {Record<string, [string, number]>} */
     const feeds = { profile: [poolUrl(pool, at), 2], pool: [poolUrl(pool), 30] };
-    if (this.value("profile")?.no_record === null) feeds.history = [poolUrl(pool, `${at}/history`, { method, points: 400 }), 10];
-    if (this.value("profile")?.no_record === null) feeds.before = [poolUrl(pool, `${at}/history`, { method, points: 4, to: this.dayAgo }), 3600];
+    const profile = this.value("profile");
+    const curve = method || !profile || profile.last_played !== null ? method : this.leading(profile); // without a history of outcomes, a solved method
+    if (profile?.no_record === null && curve !== undefined) {
+      feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), 10];
+      feeds.before = [poolUrl(pool, `${at}/history`, { method: curve, points: 4, to: this.dayAgo }), 3600];
+    }
     if (this.value("profile")?.games) {
       feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), 10];
       feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), 10];
@@ -58,9 +65,10 @@ export default class AgentPage extends Live {
     return html`<p class="path"><a href=${poolPath(pool)}><bdi>${pool}</bdi></a></p>${this.card(profile)}
       ${this.methods(profile)}
       ${this.slices(profile)}
+      ${this.tasks(profile)}
       ${this.curve()}
       ${this.opponents()}
-      <${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />
+      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />`}
       ${this.outcomes()}
       <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} />`;
   }
@@ -82,7 +90,7 @@ export default class AgentPage extends Live {
       <${ShareCard} profile=${profile} method=${first} history=${this.value("history")} /></section>`;
   }
 
-  /** The method that leads the pages of the pool, if it rates the agent; else the first one that does. @param {any} profile @returns {string} */
+  /** The method that leads the pages of the pool, if it rates the agent; else the first one that does. @param {any} profile @returns {string} Undefined if none rates it. */
   leading(profile) {
     return preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null), this.value("pool")?.leading_method)[0];
   }
@@ -115,6 +123,17 @@ export default class AgentPage extends Live {
         <td class="wide">${title(method)}</td><td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}</td><td class="number">${shown(one)}</td></tr>`)}</tbody></table></section>`;
   }
 
+  /** The places on tasks, in a pool of scores. @param {any} profile */
+  tasks(profile) {
+    const { best = [], worst = [] } = profile.scores ?? {};
+    if (!best.length) return null;
+    const shown = shower([...best, ...worst].map((/** @type {any} */ one) => one.score));
+    const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Task</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Score</th></tr></thead>
+      <tbody>${rows.map((one) => html`<tr key=${one.task}><th scope="row"><bdi>${one.task}</bdi></th><td class="number">${whole(one.rank)} of ${whole(one.agents)}</td><td class="number">${shown(one.score)}</td></tr>`)}</tbody></table></div>` : null);
+    const all = best.length + worst.length === profile.scores.tasks;
+    return html`<section class="card tasks"><h2>By task</h2><p class="soft">Mean scores, and the rank among the agents that have a score on the task.${all ? "" : ` The ${best.length} best and ${worst.length} worst of ${count(profile.scores.tasks, "task")}.`}</p><div class="two">${table("Best places", best)}${table("Worst places", worst)}</div></section>`;
+  }
+
   /** How far the rating moved within a day, by the method of the curve; null if that is not known. */
   dayChange() {
     const [now, before] = [this.value("history"), this.value("before")].map((history) => history?.points[history.points.length - 1]);
@@ -128,10 +147,13 @@ export default class AgentPage extends Live {
     if (!history) return failed ? html`<section class="card"><h2>Rating over time</h2><p class="soft">${failed.message}</p></section>` : null;
     const { pool, agent } = this.props;
     const points = history.points.filter((/** @type {any} */ point) => point.rating !== null);
-    const table = [["time", "rating", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.outcome ?? ""])];
+    const table = [["time", "rating", "low", "high", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.low ?? "", point.high ?? "", point.outcome ?? ""])];
+    const now = this.value("profile").methods[history.method];
+    const banded = points.length > 1 && points.some((/** @type {any} */ point) => typeof point.low === "number");
+    const interval = banded ? "The band is the 95 % interval of each solve." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
-    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
-      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method))}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
+    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
+      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now)}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
   }
 
   opponents() {
@@ -156,7 +178,57 @@ export default class AgentPage extends Live {
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
       <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
         <td class=${one.result}>${one.result}</td><td class="number">${percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
-        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table></section>`;
+        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table>
+      <${LastDay} key=${answer.method} pool=${pool} agent=${this.props.agent} method=${answer.method} /></section>`;
+  }
+}
+
+/** What moved an online rating within a day, by opponent. It is asked for by a click, because it needs the games of the day. @extends Component */
+class LastDay extends Component {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {any} */
+    this.state = { games: null, error: "", busy: false };
+  }
+
+  async read() {
+    const { pool, agent, method } = this.props;
+    this.setState({ busy: true, error: "" });
+    try {
+      const answer = await ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/outcomes`, { method, count: OUTCOMES_OF_DAY }));
+      const since = Date.now() / 1000 - DAY;
+      const games = answer.outcomes.filter((/** @type {any} */ one) => one.time >= since);
+      this.setState({ games, cut: games.length === OUTCOMES_OF_DAY && answer.next, busy: false });
+    } catch (error) {
+      this.setState({ error: String(/** @type {Error} */ (error).message), busy: false });
+    }
+  }
+
+  render() {
+    const { games, cut, error, busy } = this.state;
+    return html`<h3>Why it moved in the last 24 hours</h3>
+      ${games ? null : html`<p><button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Sum by opponent"}</button></p>`}
+      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${games ? this.sums(games, cut) : null}</div>`;
+  }
+
+  /** @param {any[]} games @param {boolean} cut Whether the day has more games. */
+  sums(games, cut) {
+    if (!games.length) return html`<p class="soft">It had no game in the last 24 hours.</p>`;
+    const groups = new Map();
+    for (const one of games) {
+      const name = one.opponents.map((/** @type {any} */ side) => side.agents.join(", ")).join(" and ");
+      const group = groups.get(name) ?? { name, games: 0, points: 0, expected: 0, change: 0 };
+      groups.set(name, { name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
+    }
+    const rows = [...groups.values()].sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+    const total = rows.reduce((sum, row) => sum + row.change, 0);
+    const decimals = Math.abs(games[0].after) >= 100 ? 1 : 3;
+    const shown = rows.slice(0, OUTCOMES);
+    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}Fewer points than expected against an opponent lower the rating.</p>
+      <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
+      <tbody>${shown.map((row) => html`<tr key=${row.name}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
+      ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
 }
 
@@ -174,21 +246,30 @@ function extremes(points) {
   return `Highest ${shown(high.rating)} (${date(high.time)}), lowest ${shown(low.rating)} (${date(low.time)}).`;
 }
 
-/** @param {any[]} points @param {number} width @param {string} name */
-function curveOf(points, width, name) {
+/**
+ * @param {any[]} points @param {number} width @param {string} name
+ * @param {any} now The present rating with its interval, for a bar at the end; null without one.
+ */
+function curveOf(points, width, name, now) {
   const height = 220;
+  const right = width - (typeof now?.low === "number" ? 24 : 12);
   const ratings = points.map((point) => point.rating);
-  const [low, high] = [Math.min(...ratings), Math.max(...ratings)];
+  const all = [...ratings, ...points.flatMap((point) => [point.low, point.high]), now?.low, now?.high].filter((one) => typeof one === "number");
+  const [low, high] = [Math.min(...all), Math.max(...all)];
   const byTime = points[0].time < points[points.length - 1].time;
   const times = points.map((point, i) => (byTime ? point.time : i));
-  const x = scale(Math.min(...times), Math.max(...times), 56, width - 12);
+  const x = scale(Math.min(...times), Math.max(...times), 56, right);
   const y = scale(low, high, height - 30, 12);
   const day = (/** @type {number} */ time) => new Date(1000 * time).toLocaleString("en-GB", Math.max(...times) - Math.min(...times) > 172_800 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
   const marks = byTime ? [0, 1].map((end) => (end ? Math.max(...times) : Math.min(...times))) : [];
+  const at = (/** @type {number} */ i, /** @type {number} */ value) => `${x(times[i]).toFixed(1)},${y(value).toFixed(1)}`;
+  const known = points.map((_, i) => i).filter((i) => typeof points[i].low === "number");
   return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Rating by ${name} from ${ratings[0].toFixed(1)} to ${ratings[ratings.length - 1].toFixed(1)} over ${points.length} points`}>
     ${ticks(low, high, 4).map((tick) => html`<g key=${tick}><line class="grid" x1="56" x2=${width - 12} y1=${y(tick)} y2=${y(tick)} /><text x="50" y=${y(tick) + 4} text-anchor="end">${tick}</text></g>`)}
     ${marks.map((time, i) => html`<text key=${i} x=${x(time)} y=${height - 8} text-anchor=${i ? "end" : "start"}>${day(time)}</text>`)}
-    <polyline class="curve" points=${points.map((point, i) => `${x(times[i]).toFixed(1)},${y(point.rating).toFixed(1)}`).join(" ")} />
+    ${known.length > 1 ? html`<polygon class="band" points=${[...known.map((i) => at(i, points[i].high)), ...known.reverse().map((i) => at(i, points[i].low))].join(" ")} />` : null}
+    <polyline class="curve" points=${points.map((point, i) => at(i, point.rating)).join(" ")} />
+    ${typeof now?.low === "number" ? html`<line class="range" x1=${right + 8} x2=${right + 8} y1=${y(now.low)} y2=${y(now.high)} /><circle class="point" cx=${right + 8} cy=${y(now.rating)} r="4" />` : null}
     ${ends(points).map((point, i) => html`<circle key=${i} class="point" cx=${x(times[points.indexOf(point)])} cy=${y(point.rating)} r="5" />`)}</svg>`;
 }
 

@@ -1,7 +1,7 @@
 // The first page: what Equirank is, and each pool with its leader.
 import { ask, Live, poolUrl, search } from "../api.js";
 import { Sparkline } from "../chart.js";
-import { ago, count, shower } from "../format.js";
+import { ago, count, shower, today } from "../format.js";
 import { leading, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Empty, Name, poolPath } from "../parts.js";
@@ -96,12 +96,13 @@ class PoolCard extends Live {
     const { head } = view;
     const board = leading(this.value("boards")?.boards ?? [], this.props.view.leading_method);
     const shown = board ? shower(board.rows.map((/** @type {any} */ row) => row.rating), board.extra?.tie_tolerance ?? 0) : null;
+    const day = today(this.value("boards")?.last_day);
     const age = head?.pool_time ? Date.now() / 1000 - head.pool_time : null;
     return html`<section class="card pool"><header><h2><a href=${poolPath(view.pool)}><bdi>${view.pool}</bdi></a></h2>${view.label ? html`<span class="tag">${view.label}</span>` : null}</header>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${board?.rows.length ? html`<ol class="leaders" aria-label=${`Leaders by ${title(board.method)}`}>${board.rows.map((/** @type {any} */ row) => html`<li key=${row.agent} value=${row.rank}><${Name} pool=${view.pool} row=${row} /><span class="number">${shown?.(row.rating)}</span></li>`)}</ol>
         <div class="under"><p class="soft">by ${title(board.method)}</p>${this.state.curve.length > 1 ? html`<${Sparkline} values=${this.state.curve} label=${`Rating of the leader over time, by ${title(this.state.by)}`} />` : null}</div>` : html`<p class="soft">${head ? "No board yet." : "No outcomes yet."}</p>`}
-      ${head ? html`<p class="soft facts-line">${count(head.outcomes, view.kind === "games" ? "game" : "task result")} · ${count(head.agents, "agent")}${age === null || age < 0 ? "" : ` · newest ${ago(age)}`}</p>` : null}
+      ${head ? html`<p class="soft facts-line">${count(head.outcomes, view.kind === "games" ? "game" : "task result")}${day ? ` (${day})` : ""} · ${count(head.agents, "agent")}${age === null || age < 0 ? "" : ` · newest ${ago(age)}`}</p>` : null}
       ${head ? (this.state.searching ? html`<${AgentSearch} pool=${view.pool} />` : html`<button type="button" class="link" onClick=${() => this.setState({ searching: true })}>Find an agent</button>`) : null}</section>`;
   }
 }

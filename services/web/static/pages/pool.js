@@ -1,8 +1,8 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, percent, some, whole } from "../format.js";
-import { leading, question, title } from "../methods.js";
+import { ago, count, percent, some, today, whole } from "../format.js";
+import { computed, leading, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -84,7 +84,7 @@ export default class PoolPage extends Live {
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} error=${this.failure()} />
-        ${head ? html`<p class="soft">${count(head.outcomes, kind === "games" ? "game" : "task result")} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        ${head ? html`<p class="soft">${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
@@ -215,7 +215,7 @@ function Notes({ board }) {
     notes.push(`feature ${one.feature}: ${coefficient} logits per unit, 95 % interval ${low} to ${high}`);
   }
   if (intervals?.kind === "none") notes.push(`no intervals: ${intervals.why_not}`);
-  else if (intervals) notes.push(`${Math.round(100 * (intervals.level ?? 0.95))} % intervals${intervals.of ? ` of ${intervals.of}` : ""}: ${intervals.kind}${intervals.replicates ? `, ${intervals.replicates} replicates` : ""}. They assume ${intervals.assumes}.`);
+  else if (intervals) notes.push(`${Math.round(100 * (intervals.level ?? 0.95))} % intervals${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.`);
   return notes.length ? html`<ul class="notes">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null;
 }
 

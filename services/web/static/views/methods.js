@@ -1,13 +1,14 @@
 // Where two methods place the same agents: a line that rises or falls far is an agent about which they disagree.
 import { Live, poolUrl } from "../api.js";
 import { Label, Sized, scale, wrapped } from "../chart.js";
-import { percent } from "../format.js";
+import { percent, some } from "../format.js";
 import { question, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 
 const AGENTS = 25;
+const CYCLIC = 0.1; // share of cyclic results from which they are worth a sentence
 
 /** @extends Live */
 export default class Methods extends Live {
@@ -37,10 +38,25 @@ export default class Methods extends Live {
     const distance = (insight?.findings?.disagreement?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(left) && one.methods.includes(right));
     const pick = (/** @type {string} */ name, /** @type {string} */ chosen, /** @type {string} */ label) => html`<label class="pick">${label} <select value=${chosen} onChange=${(/** @type {any} */ event) => go(withQuery({ [name]: event.target.value }))}>${rated.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>`;
     const says = html`${pick("method", left, "Left")} ${pick("other", right, "Right")}<br /><b>${title(left)}.</b> ${question(left)}<br /><b>${title(right)}.</b> ${question(right)}
-      ${distance ? html`<br />They order ${percent(distance.kendall)} of the pairs of agents differently.` : null}`;
+      ${distance ? html`<br />They order ${percent(distance.kendall)} of the pairs of agents differently.` : null}
+      ${believe(insight?.findings)}`;
     return html`<${Figure} title="Methods compared" says=${says} file=${`${pool}-${left}-${right}`} table=${[["agent", left, right], ...both.map((/** @type {any} */ row) => [row.agent, row.rank, row.other])]} link=${`${link}&method=${left}&other=${right}`}>
       ${both.length ? html`<${Sized}>${(/** @type {number} */ width) => chart(both, width, left, /** @type {string} */ (right))}<//>` : html`<p class="soft" role="status">Loading</p>`}<//>`;
   }
+}
+
+/** Why methods differ in this pool, and which one to believe for what. @param {any} found Findings of the insight. */
+function believe(found) {
+  const { cyclicity, clones } = found ?? {};
+  if (!cyclicity || cyclicity.not_applicable || cyclicity.share === null) return null;
+  const copies = clones?.exact?.[0];
+  const cyclic = !cyclicity.within_noise && cyclicity.share >= CYCLIC;
+  const text = [
+    cyclic ? `${percent(cyclicity.share, 0)} of the results here are cyclic, and a rating of one number for each agent cannot show cycles.` : "The results here fit one order of strength with little or no cycle, so ratings of one number for each agent describe them well.",
+    copies ? `${some(copies)} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
+    cyclic || copies ? "For the chance to win a game, believe the forecasts that were right most often. For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
+  ].filter(Boolean).join(" ");
+  return html`<br /><b>Which one to believe.</b> ${text}`;
 }
 
 /** Agents of equal rank stand one below the other. @param {any[]} rows @param {(row: any) => number} rank @returns {Map<string, number>} */
