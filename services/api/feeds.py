@@ -164,7 +164,7 @@ class Feed:
     async def _newest(self) -> State | None:
         published = await self._feeds.answers.version(self.pool)
         solved = self._solved(published)
-        version = (published.head, solved, self._feeds.answers.agents_version(self.pool))
+        version = (published.head, solved, self._feeds.answers.agents_version(self.pool, self.part))
         # copies, because streams come and go during the reads
         count, agents = max(self._counts, default=1), tuple(self._agents)
         known = version == self._read_version and self._covers(count, agents)
