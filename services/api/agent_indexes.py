@@ -189,7 +189,7 @@ def _shown(what: str, error: NoIndex) -> NoIndex:
 
 def _without_index(what: str, loaded: _Loaded) -> _Loaded:
     """A load whose index is dropped. Its `due` stays: pools that are asked for in turn would load all the time without it."""
-    index = NoIndex(f"the index of {what} was dropped for those of others, and is loaded again later", retriable=True)
+    index = NoIndex(f"the index of {what} was dropped for those of other pools or slices, and is loaded again later", retriable=True)
     return _Loaded(loaded.generation, index, loaded.due, dropped=True)
 
 

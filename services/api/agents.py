@@ -19,7 +19,7 @@ from services.api.context import Agent, Context, Here, Pool, agent_name, context
 from services.api.described import Described, problems
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
-from services.api.problems import ApiError, nothing_yet
+from services.api.problems import ApiError, no_slice, nothing_yet
 from services.api.slices import SliceText
 from services.boards import agent_history, agents
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
@@ -145,13 +145,14 @@ async def get_agent(
 ) -> AgentProfile:
     """Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-    Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record.
+    Percent-encode the name, including slashes. With `slice`, ratings, outcomes and record are those of the slice.
     """
     _check_hidden(request, here, hidden=hidden)
     name = agent_name(agent)
-    read = partial(_profile, here, name=name, hidden=hidden, part=None if part is None else SliceName.parsed(part))
-    head, profile = await here.workers.readers.run(partial(_profile_by_present_index, here, pool, read))
-    index = await here.agents.get(head)
+    text = slice_text(part)
+    read = partial(_profile, here, name=name, hidden=hidden, part=SliceName.parsed(text) if text else None)
+    head, profile = await here.workers.readers.run(partial(_profile_by_present_index, here, pool, read, text))
+    index = await here.agents.get(head, text)
     if profile is None:
         profile = await here.workers.searches.run(partial(read, head, index))
     return profile
@@ -172,14 +173,17 @@ async def list_opponents(
     count: Count = 20,
     method: Forecast = None,
     hidden: Hidden = False,
+    part: SliceText = None,
 ) -> OpponentList:
     """Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`.
+    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
+    slice, without expected scores.
     """
     _check_hidden(request, here, hidden=hidden)
-    head = await here.workers.readers.run(partial(_head, here, pool))
-    index = await here.agents.get(head)
+    text = slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, text))
+    index = await here.agents.get(head, text)
     if isinstance(index, NoIndex):
         raise _no_checkpoint(here, index)
     name = agent_name(agent)
@@ -278,11 +282,13 @@ async def _of_agent(here: Context, head: PoolHead, agent: str, read: Callable[..
     return answer
 
 
-def _head(here: Context, pool: str) -> PoolHead:
-    """The pool's head. Raises `ApiError` 404 for a pool without outcomes, and 503 if the store lost the pool."""
+def _head(here: Context, pool: str, part: str = "") -> PoolHead:
+    """The pool's head. Raises `ApiError`: 404 for a pool without outcomes or without the slice `part`, 503 if the store lost the pool."""
     head = published(here, check_pool_name(pool)).head
     if head is None:
         raise nothing_yet(pool)
+    if not head.has_slice(part):
+        raise no_slice(pool, part)
     return head
 
 
@@ -308,10 +314,12 @@ def _known(here: Context, head: PoolHead, index: AgentIndex | NoIndex, *, hidden
     return KnownAgents(here.pool_agents.details(head.pool), names, hidden)
 
 
-def _profile_by_present_index(here: Context, pool: str, read: Callable[..., AgentProfile]) -> tuple[PoolHead, AgentProfile | None]:
-    """The head of a pool, and the profile of an agent; None instead of the profile if the pool's index is not loaded. Raises `ApiError`."""
-    head = _head(here, pool)
-    index = here.agents.present(head)
+def _profile_by_present_index(
+    here: Context, pool: str, read: Callable[..., AgentProfile], part: str
+) -> tuple[PoolHead, AgentProfile | None]:
+    """The head of a pool, and the profile of an agent; None instead of the profile if the index is not loaded. Raises `ApiError`."""
+    head = _head(here, pool, part)
+    index = here.agents.present(head, part)
     return head, None if index is None else read(head, index)
 
 

@@ -27,6 +27,7 @@ from services.boards.agent_history import (
 )
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import AgentProfile, KnownAgents, OpponentList, opponent_list, profile
+from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli import agent_details
@@ -59,6 +60,9 @@ def agent(
     points: Annotated[
         int | None, typer.Option(min=LEAST_POINTS, max=MOST_POINTS, help="With --history: largest number of points. Default: 500.")
     ] = None,
+    part: Annotated[
+        str | None, typer.Option("--slice", help="Count the outcomes of a slice of the pool alone: language:English. Not with --outcomes.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,24 +79,39 @@ def agent(
         _change(settings_of(data), pool, name, set_)
         return
     given = {"--count": count, "--cursor": cursor, "--method": method, "--from": begin, "--to": end, "--points": points}
+    text = slice_text(part)
+    if outcomes and text:
+        raise InputError("--slice", text, "must not be used with --outcomes: the history of outcomes has no tags")
     asked = _asked({"--opponents": opponents, "--outcomes": outcomes, "--history": history}, given)
     check_name(name, "NAME")
     settings, now = settings_of(data), time.time()
     low, high = (None if text is None else seconds(text, option) for option, text in (("--from", begin), ("--to", end)))
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
-        index = agent_details.index_of(settings, head)
+        if not head.has_slice(text):
+            raise InputError("--slice", text, f"must be a slice of pool {pool}: {_slices_of(head) or 'it has none'}")
+        index = agent_details.index_of(settings, head, "" if history else text)
         known = KnownAgents(agent_details.readable(settings, head.pool), hidden=True)
         answer: Answer | None
         if asked is None:
-            answer = profile(store, head, index, name, now=now, provisional=settings.provisional, known=known)
+            of_slice = SliceName.parsed(text) if text else None
+            answer = profile(store, head, index, name, now=now, provisional=settings.provisional, known=known, part=of_slice)
         elif asked == "--history":
-            answer = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500)
+            answer = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500, part=text)
         else:
             answer = _page(asked, store, head, index, name, now=now, count=count or 20, cursor=cursor, method=method)
     if answer is None:
-        raise InputError("NAME", name, f"must be an agent of pool {pool}: `equirank agents {pool} QUERY` finds agents")
+        raise InputError(
+            "NAME",
+            name,
+            f"must be an agent of {f'slice {text} of ' if text else ''}pool {pool}: `equirank agents {pool} QUERY` finds agents",
+        )
     _print(answer, format)
+
+
+def _slices_of(head: PoolHead) -> str:
+    """The slices of a pool as a list for people."""
+    return ", ".join(str(SliceName(tag, known.value)) for tag, found in head.slices.items() for known in found.values)
 
 
 def _asked(choices: Mapping[str, bool], given: Mapping[str, object]) -> str | None:
@@ -143,12 +162,18 @@ def lines_of(answer: Answer) -> Iterator[str]:
         case AgentProfile():
             yield from profile_lines(answer)
         case OpponentList():
-            yield f"{answer.pool} · {answer.agent} · {answer.total} opponents · position {answer.position}"
+            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {answer.total} opponents · position {answer.position}"
         case AgentHistory() | AgentOutcomes():
             what = "outcomes" if isinstance(answer, AgentOutcomes) else f"points by {answer.method}"
-            yield f"{answer.pool} · {answer.agent} · {answer.total} {what} · position {answer.position}"
+            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {answer.total} {what} · position {answer.position}"
             if answer.missing:
                 yield f"the history of {answer.missing} outcomes of the pool is missing"
+
+
+def _slice(answer: Answer) -> str:
+    """What a line says of the slice of an answer."""
+    part = "" if isinstance(answer, AgentOutcomes) else answer.slice or ""
+    return f" · {part}" if part else ""
 
 
 def _table(answer: Answer) -> Table:
@@ -165,7 +190,7 @@ def _table(answer: Answer) -> Table:
 
 def profile_lines(shown: AgentProfile) -> Iterator[str]:
     """Lines with the agent's number of outcomes, its record, each with its position, and its details."""
-    yield f"{shown.pool} · {shown.agent} · {shown.outcomes} outcomes · position {shown.position}"
+    yield f"{shown.pool} · {shown.agent}{_slice(shown)} · {shown.outcomes} outcomes · position {shown.position}"
     if (games := shown.games) is not None:
         won, drawn, lost = map(_games, (games.wins, games.draws, games.losses))
         yield f"{_games(games.games)} games: {won} won, {drawn} drawn, {lost} lost (position {games.position})"

@@ -68,10 +68,10 @@ def readable(settings: Settings, pool: str) -> PoolDetails:
         return PoolDetails()
 
 
-def index_of(settings: Settings, head: PoolHead) -> AgentIndex | NoIndex:
-    """The pool's index of agents, or why it is missing."""
+def index_of(settings: Settings, head: PoolHead, part: str = "") -> AgentIndex | NoIndex:
+    """The index of the agents of a pool, or of its slice `part`; or why it is missing."""
     try:
-        return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head)
+        return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head, part_of=part)
     except NoIndex as error:
         return error
 

@@ -1,5 +1,6 @@
 """What boards of slices show of agents: games, wins, draws and losses in the slice, and the agents that filters leave."""
 
+import json
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 from services.boards import reading
+from services.cli.main import application
 from services.control.details import DetailsChange
 from services.control.log import ControlLog
 from services.wire.events import GameEvent
@@ -123,3 +126,44 @@ def test_all_rows_of_a_large_board_of_a_slice_are_read_in_parts(tmp_path: Path, 
         answer = client.get("/boards/elo", params={"slice": SLICE, "format": "jsonl"})
         assert answer.status_code == 200, answer.text
         assert len(answer.text.splitlines()) == len(counted(GAMES, LANGUAGE))
+
+
+def test_an_agent_has_a_record_and_opponents_in_the_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, whole = counted(GAMES, LANGUAGE), counted(GAMES, None)
+    games = [one for one in GAMES if isinstance(one.tags, dict) and one.tags.get("language") == LANGUAGE]
+    met = Counter(side.agents[0] for one in games if ["a1"] in [s.agents for s in one.sides] for side in one.sides if side.agents != ["a1"])
+    with installation(tmp_path) as (settings, log), client_of(settings, log) as client:
+        append(log, GAMES)
+        with working(settings, log):
+            until(lambda: published(settings) == 300, "the games are published")
+        name = {"slice": SLICE}
+        until(lambda: client.get("/agents/a1", params=name).json()["games"] is not None, "a checkpoint has the slice")
+        profile = client.get("/agents/a1", params=name).json()
+        assert {column: profile["games"][column] for column in COLUMNS} == own["a1"]
+        assert (profile["outcomes"], profile["slice"], profile["no_record"]) == (own["a1"]["games"], SLICE, None)
+        assert client.get("/agents/a1").json()["games"]["games"] == whole["a1"]["games"]
+        answer = client.get("/agents/a1/opponents", params={**name, "count": 100}).json()
+        assert {row["agent"]: row["games"] for row in answer["opponents"]} == dict(met)
+        assert (answer["slice"], answer["method"], {row["expected_score"] for row in answer["opponents"]}) == (SLICE, None, {None})
+        first = client.get("/agents/a1/opponents", params={**name, "count": 3}).json()
+        then = client.get("/agents/a1/opponents", params={**name, "count": 100, "cursor": first["next"]}).json()
+        assert first["opponents"] + then["opponents"] == answer["opponents"]
+        assert client.get("/agents/a1/opponents", params={"cursor": first["next"]}).status_code == 422, "the pool is another list"
+        assert client.get("/agents/a1/opponents", params={**name, "method": "elo"}).status_code == 422, "forecasts are the pool's"
+        for path in ("/agents/a1", "/agents/a1/opponents", "/boards/elo"):
+            assert client.get(path, params={"slice": "language:Klingon"}).status_code == 404, path
+        for key, setting in (("DATA", settings.data), ("REDIS", settings.redis), ("PARTITIONS", settings.partitions)):
+            monkeypatch.setenv(f"EQUIRANK_{key}", str(setting))
+
+        def printed(*words: str) -> str:
+            done = CliRunner(env={"COLUMNS": "200"}).invoke(application(words[0]), list(words))
+            return done.output + str(done.exception or "")
+
+        record = f"{own['a1']['games']:g} games: {own['a1']['wins']:g} won"
+        assert record in (shown := printed("agent", POOL, "a1", "--slice", SLICE))
+        assert f"a1 · {SLICE}" in shown
+        assert f"{len(met)} opponents" in printed("agent", POOL, "a1", "--opponents", "--slice", SLICE)
+        assert "must be a slice of pool" in printed("agent", POOL, "a1", "--slice", "language:Klingon")
+        assert "outcomes has no tags" in printed("agent", POOL, "a1", "--outcomes", "--slice", SLICE)
+        table = printed("top", "--pool", POOL, "--method", "elo", "--slice", SLICE, "--details", "--format", "json")
+        assert {row["agent"]: row["games"] for row in json.loads(table)["rows"]} == {agent: row["games"] for agent, row in own.items()}

@@ -1,4 +1,4 @@
-"""Slices of a pool on its page: chosen, linked, and without what slices do not have."""
+"""Slices of a pool on its page: chosen, linked, with filters and files."""
 
 import msgspec
 import pytest
@@ -75,7 +75,7 @@ def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Br
         assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.selectedIndex).join()") == "1,0"
         assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
         assert page.evaluate("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join()") == "Elo"
-        assert page.evaluate("document.querySelector('details.filters')") is None, "slices have no filters"
+        assert page.evaluate("document.querySelector('details.filters')") is not None
         assert "slice=language%3AEnglish" in page.evaluate("document.querySelector('footer a[download]').href")
         page.click("a", "All games")
         page.until(f"{AGENTS} === 'ann,bob,cem,dee'")

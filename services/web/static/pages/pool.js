@@ -130,7 +130,7 @@ export default class PoolPage extends Live {
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
       ${part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : thin(this.value("insight"), board.method)}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`${part ? null : html`<${Filters} query=${chosen} />`}<${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${part?.name} />`;
   }
 }
@@ -197,7 +197,7 @@ class Table extends Component {
   render() {
     const { pool, method, query: chosen, slice } = this.props;
     const { board } = this.state;
-    const filters = slice ? {} : Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
+    const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
     return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
       <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
       ${board ? html`<${Notes} board=${board} />` : null}`;
