@@ -33,7 +33,7 @@ class Client(Connection):
     def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None, slice: str | None = None) -> AgentProfile:
         r"""Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-        Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record."""
+        Percent-encode the name, including slashes. With `slice`, ratings, outcomes and record are those of the slice."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentProfile)
 
     def change_agent(self, pool: str, agent: str, body: DetailsChange) -> ChangedAgent:
@@ -49,11 +49,12 @@ class Client(Connection):
         its own time, and its place in the order of the log. With `slice`, the method must be a solved one."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
-    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
+    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), OpponentList)
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
+        slice, without expected scores."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), OpponentList)
 
     def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
@@ -270,7 +271,7 @@ class AsyncClient(AsyncConnection):
     async def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None, slice: str | None = None) -> AgentProfile:
         r"""Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-        Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record."""
+        Percent-encode the name, including slashes. With `slice`, ratings, outcomes and record are those of the slice."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentProfile)
 
     async def change_agent(self, pool: str, agent: str, body: DetailsChange) -> ChangedAgent:
@@ -286,11 +287,12 @@ class AsyncClient(AsyncConnection):
         its own time, and its place in the order of the log. With `slice`, the method must be a solved one."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
-    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
+    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), OpponentList)
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
+        slice, without expected scores."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), OpponentList)
 
     async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.

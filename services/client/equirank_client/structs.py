@@ -223,7 +223,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         last_played: Time of its newest outcome; None if its history is not kept.
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
-        slice: Slice of the pool's outcomes that `outcomes` and `methods` count, such as `language:English`. Absent for all outcomes.
+        slice: Slice of the pool's outcomes that `outcomes`, `methods` and the record count, such as `language:English`. Absent for all outcomes. Times and the streak are known of all outcomes only, so a profile in a slice has none.
         slices: Slice, such as `language:English` -> method -> the agent's rating in it. Only slices in which it has a rating.
     """
 
@@ -1370,10 +1370,11 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         generation: Generation of the pool.
         position: Log offset up to which games were counted: that of a checkpoint. An agent that is newer has no opponents yet.
         age_seconds: Seconds since the checkpoint was written.
-        method: Online method of the expected scores; None if no method of the pool forecasts.
+        method: Online method of the expected scores; None if no method of the pool forecasts, and in a slice, because forecasts are fitted to the pool.
         total: Number of all opponents.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
+        slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -1385,6 +1386,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     total: int
     opponents: list[OpponentRow]
     next: str | None
+    slice: str | None = None
 
 
 class OpponentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
