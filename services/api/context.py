@@ -31,6 +31,7 @@ from services.boards.store.redis import RedisStore
 from services.log.protocol import Topic
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
+from services.solve.insight.on_request import INSIGHTS_KEPT, Insights
 from services.solve.next_matches import PLANS_KEPT, Plans
 from services.solve.why import SOLVES_KEPT, Solves
 from services.wire.pools import POOL_PATTERN
@@ -91,7 +92,7 @@ class Context:
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
     under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. dead_letters: topic of refused
     outcomes. partitions: number of partitions of the outcome log. started: time at which this process began, seconds since 1970. solves,
-    plans: solves and recommendations on request, kept by position.
+    plans, insights: solves, recommendations, and insights into slices on request, kept by position.
     """
 
     settings: Settings
@@ -115,6 +116,7 @@ class Context:
     started: float = 0.0
     solves: Solves = field(default_factory=lambda: Solves(SOLVES_KEPT))
     plans: Plans = field(default_factory=lambda: Plans(PLANS_KEPT))
+    insights: Insights = field(default_factory=lambda: Insights(INSIGHTS_KEPT))
 
 
 def context(connection: Connection) -> Context:

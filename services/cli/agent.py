@@ -27,11 +27,11 @@ from services.boards.agent_history import (
 )
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import AgentProfile, KnownAgents, OpponentList, opponent_list, profile
-from services.boards.slice_boards import SliceName, slice_text
+from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli import agent_details
-from services.cli.installation import Data, head_of, settings_of
+from services.cli.installation import Data, head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.runtime.settings import Settings
 
@@ -79,17 +79,15 @@ def agent(
         _change(settings_of(data), pool, name, set_)
         return
     given = {"--count": count, "--cursor": cursor, "--method": method, "--from": begin, "--to": end, "--points": points}
-    text = slice_text(part)
-    if outcomes and text:
-        raise InputError("--slice", text, "must not be used with --outcomes: the history of outcomes has no tags")
+    if outcomes and part is not None:
+        raise InputError("--slice", part, "must not be used with --outcomes: the history of outcomes has no tags")
     asked = _asked({"--opponents": opponents, "--outcomes": outcomes, "--history": history}, given)
     check_name(name, "NAME")
     settings, now = settings_of(data), time.time()
     low, high = (None if text is None else seconds(text, option) for option, text in (("--from", begin), ("--to", end)))
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
-        if not head.has_slice(text):
-            raise InputError("--slice", text, f"must be a slice of pool {pool}: {_slices_of(head) or 'it has none'}")
+        text = slice_in(head, part)
         index = agent_details.index_of(settings, head, "" if history else text)
         known = KnownAgents(agent_details.readable(settings, head.pool), hidden=True)
         answer: Answer | None
@@ -107,11 +105,6 @@ def agent(
             f"must be an agent of {f'slice {text} of ' if text else ''}pool {pool}: `equirank agents {pool} QUERY` finds agents",
         )
     _print(answer, format)
-
-
-def _slices_of(head: PoolHead) -> str:
-    """The slices of a pool as a list for people."""
-    return ", ".join(str(SliceName(tag, known.value)) for tag, found in head.slices.items() for known in found.values)
 
 
 def _asked(choices: Mapping[str, bool], given: Mapping[str, object]) -> str | None:

@@ -25,6 +25,8 @@ from services.solve.problems.serving import kept_entry
 from services.solve.why import Asked
 from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, WhyState, WhySum, WhyTerm
 
+WITHOUT_TAGS: Final = "must be sent with a solved method: online ratings are explained by the history of outcomes, which has no tags"
+"""Why an online rating in a slice is not explained."""
 _MEANING: Final = "the rating is the rating before the first outcome of the history, plus the change by each outcome"
 _START: Final = "rating before the first outcome of the history"
 _MISSING: Final = "outcomes whose history is missing"

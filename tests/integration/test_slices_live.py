@@ -110,7 +110,9 @@ REFUSED = [
     ("/agents/a1/history", {"slice": "", "method": "copeland"}, 422, "a colon and a value"),
     ("/agents/a1/history", {"slice": "language:English", "method": "copeland"}, 422, "of slice language:English"),
     ("/agents/a1/outcomes", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/insight", {"slice": "language:English"}, 422, "is not a query parameter"),
+    ("/insight", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
+    ("/next", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
+    ("/boards/elo/why/a1", {"slice": "language:English"}, 422, "the history of outcomes, which has no tags"),
     ("/boards/elo/history", {"slice": "language:English"}, 404, "no solved board elo of the slice language:English"),
     ("/boards/elo/diff", {"slice": "language:English"}, 404, "two kept solves of elo of the slice"),
 ]

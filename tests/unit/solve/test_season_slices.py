@@ -91,7 +91,7 @@ def test_what_slices_of_a_season_do_not_have_is_refused(season: Season) -> None:
         read("copeland", "language:English")
     with pytest.raises(NoSeason, match="no final board bradley_terry of the slice map:"):
         read("bradley_terry", "map:a/b")
-    for method, part in (("elo", "language:German"), ("elo", "speed:fast"), ("glicko2", "map:a/b")):
+    for method, part in (("elo", "language:Klingon"), ("elo", "speed:fast"), ("glicko2", "map:a/b")):
         with pytest.raises(NoSeason, match=f"has no board {method} of slice {part}"):
             read(method, part)
     with pytest.raises(InputError, match="a colon and a value"):
