@@ -13,6 +13,7 @@ from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Schema
 from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import QueryParameter
 
+from ratings_core.errors import MissingExtraError
 from ratings_core.records.times import seconds
 from services.api.board_answers import Hidden
 from services.api.context import Agent, Context, Here, Pool, agent_name, context
@@ -199,7 +200,7 @@ async def list_opponents(
     "/v1/pools/{pool:str}/agents/{agent:str}/history",
     tags=["agents"],
     operation_class=Described,
-    responses=problems(401, 403, 404, 422, 429, 503),
+    responses=problems(401, 403, 404, 422, 429, 501, 503),
 )
 async def get_agent_history(
     request: Request,  # type: ignore[type-arg]
@@ -216,22 +217,23 @@ async def get_agent_history(
     """Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
     Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
-    its own time, and its place in the order of the log. With `slice`, the method must be a solved one.
+    its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
+    pool are folded again for it, at most 2,000,000.
     """
     _check_hidden(request, here, hidden=hidden)
-    head = await here.workers.readers.run(partial(_head, here, pool))
+    text = slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, text))
     low, high = (None if time is None else seconds(time, name) for name, time in (("from", since), ("to", until)))
-    read = partial(
-        agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=slice_text(part)
-    )
-    return await _of_agent(here, head, agent, read, hidden=hidden)
+    read = partial(agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=text)
+    online = method is None or method in head.online
+    return await _of_agent(here, head, agent, read, hidden=hidden, part=text if online else "")
 
 
 @get(
     "/v1/pools/{pool:str}/agents/{agent:str}/outcomes",
     tags=["agents"],
     operation_class=OutcomesFormats,
-    responses=problems(401, 403, 404, 406, 422, 429, 503),
+    responses=problems(401, 403, 404, 406, 422, 429, 501, 503),
 )
 async def list_agent_outcomes(
     request: Request,  # type: ignore[type-arg]
@@ -242,18 +244,20 @@ async def list_agent_outcomes(
     method: Online = None,
     form: Form = None,
     hidden: Hidden = False,
+    part: SliceText = None,
 ) -> Response[AgentOutcomes]:
     """Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
     Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
-    Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`.
+    Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
+    `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000.
     """
     here, accept = context(request), ",".join(request.headers.getall("accept", []))
     _check_hidden(request, here, hidden=hidden)
-    media = chosen(None if form is None else BoardFormat(form), accept, _FORMS)
-    head = await here.workers.readers.run(partial(_head, here, pool))
+    media, text = chosen(None if form is None else BoardFormat(form), accept, _FORMS), slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, text))
     read = partial(agent_history.agent_outcomes, now=here.clock(), cursor=cursor, count=count, method=method)
-    answer = await _of_agent(here, head, agent, read, hidden=hidden)
+    answer = await _of_agent(here, head, agent, read, hidden=hidden, part=text)
     headers = {"Vary": "Accept"}
     if media is BoardFormat.JSON:
         return Response(answer, headers=headers)
@@ -263,12 +267,24 @@ async def list_agent_outcomes(
     return Response(lines, headers=headers, media_type=MEDIA_TYPES[media])
 
 
-async def _of_agent(here: Context, head: PoolHead, agent: str, read: Callable[..., AnswerT | None], *, hidden: bool) -> AnswerT:
+async def traced_index(here: Context, head: PoolHead, part: str) -> AgentIndex | NoIndex:
+    """The index of a pool, or of its slice `part`, with the history of outcomes; or why it is missing. Raises `ApiError` 501."""
+    if not part:
+        return await here.agents.get(head)
+    try:
+        return await here.workers.explanations.run(partial(here.traced_slices.index, head, part))
+    except NoIndex as error:
+        return error
+    except MissingExtraError as error:
+        raise ApiError(501, "not installed", str(error)) from error
+
+
+async def _of_agent(here: Context, head: PoolHead, agent: str, read: Callable[..., AnswerT | None], *, hidden: bool, part: str) -> AnswerT:
     """The answer of `read`, which gets the store, the pool's head and index, and the agent's name. Raises `ApiError`.
 
-    hidden: whether a hidden agent is answered.
+    hidden: whether a hidden agent is answered. part: slice whose index with its history `read` gets; empty for the pool's index.
     """
-    index, name = await here.agents.get(head), agent_name(agent)
+    index, name = await traced_index(here, head, part), agent_name(agent)
 
     def visible() -> AnswerT | None:
         return None if not hidden and here.pool_agents.details(head.pool).is_hidden(name) else read(here.store, head, index, name)

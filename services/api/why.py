@@ -7,25 +7,26 @@ from typing import Annotated, TypeAlias
 from litestar import get
 from litestar.params import QueryParameter
 
-from ratings_core.errors import InputError, SolverError
+from ratings_core.errors import SolverError
 from ratings_core.methods.explained import UnknownAgent
 from ratings_core.records.names import check_name
+from services.api.agents import traced_index
 from services.api.boards import read_or_raise
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
 from services.api.pools import published
-from services.api.problems import ApiError, nothing_yet
+from services.api.problems import ApiError, no_slice, nothing_yet
 from services.api.slices import SliceText, board_name
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.past import NotKept
 from services.boards.result import SolvedBoard
-from services.boards.slice_boards import is_sliced, method_of
+from services.boards.slice_boards import is_sliced, method_of, slice_text
 from services.boards.store.protocol import INSIGHT, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.problems.serving import NoCheckpoint
 from services.solve.why import Asked, why
 from services.solve.why_answers import Why
-from services.solve.why_live import WITHOUT_TAGS, why_live
+from services.solve.why_live import why_live
 from services.wire.pools import check_pool_name
 
 Flips: TypeAlias = Annotated[
@@ -58,7 +59,7 @@ Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Lar
     "/v1/pools/{pool:str}/boards/{method:str}/why/{agent:path}",
     tags=["boards"],
     operation_class=Described,
-    responses=problems(404, 410, 422, 503),
+    responses=problems(404, 410, 422, 501, 503),
 )
 async def explain_rating(
     here: Here,
@@ -75,15 +76,15 @@ async def explain_rating(
 
     By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
     large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-    without them. With `from`: what changed since that position. With `slice`: the rating by a method that solves the slice.
+    without them. With `from`: what changed since that position. With `slice`: the rating in the slice.
     Percent-encode the agent's name, including slashes.
     """
     asked = Asked(check_name(agent_name(agent), "agent"), flips, since, until, count)
     head = await here.workers.readers.run(partial(_head, here, check_pool_name(pool)))
-    board = board_name(method, part)
-    if part is not None and method in head.online:
-        raise InputError("slice", part, WITHOUT_TAGS)
-    index = await here.agents.get(head) if method in head.online else None
+    board, text = board_name(method, part), slice_text(part)
+    if not head.has_slice(text):
+        raise no_slice(pool, text)
+    index = await traced_index(here, head, text) if method in head.online else None
     return await here.workers.explanations.run(partial(_explained, here, head, index, board, asked))
 
 
@@ -95,11 +96,11 @@ def _head(here: Context, pool: str) -> PoolHead:
 
 
 def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None, method: str, asked: Asked) -> Why:
-    """The answer. index: The pool's index; None for a solved method."""
+    """The answer. index: The index of the pool or the slice; None for a solved method. method: Name of the board."""
     files = CheckpointStore(here.settings.checkpoint_url)
     try:
         if index is not None:
-            return why_live(files, here.store, head, index, method, asked)
+            return why_live(files, here.store, head, index, method_of(method), asked)
         return why(files, head, _solved_board(here, head, method), asked, here.solves)
     except UnknownAgent as error:
         raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error

@@ -60,9 +60,7 @@ def agent(
     points: Annotated[
         int | None, typer.Option(min=LEAST_POINTS, max=MOST_POINTS, help="With --history: largest number of points. Default: 500.")
     ] = None,
-    part: Annotated[
-        str | None, typer.Option("--slice", help="Count the outcomes of a slice of the pool alone: language:English. Not with --outcomes.")
-    ] = None,
+    part: Annotated[str | None, typer.Option("--slice", help="Count the outcomes of a slice of the pool alone: language:English.")] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,8 +77,6 @@ def agent(
         _change(settings_of(data), pool, name, set_)
         return
     given = {"--count": count, "--cursor": cursor, "--method": method, "--from": begin, "--to": end, "--points": points}
-    if outcomes and part is not None:
-        raise InputError("--slice", part, "must not be used with --outcomes: the history of outcomes has no tags")
     asked = _asked({"--opponents": opponents, "--outcomes": outcomes, "--history": history}, given)
     check_name(name, "NAME")
     settings, now = settings_of(data), time.time()
@@ -88,7 +84,8 @@ def agent(
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
         text = slice_in(head, part)
-        index = agent_details.index_of(settings, head, "" if history else text)
+        traced = outcomes or (history and (method is None or method in head.online))
+        index = (agent_details.traced_index_of if traced else agent_details.index_of)(settings, head, text)
         known = KnownAgents(agent_details.readable(settings, head.pool), hidden=True)
         answer: Answer | None
         if asked is None:
@@ -165,8 +162,7 @@ def lines_of(answer: Answer) -> Iterator[str]:
 
 def _slice(answer: Answer) -> str:
     """What a line says of the slice of an answer."""
-    part = "" if isinstance(answer, AgentOutcomes) else answer.slice or ""
-    return f" · {part}" if part else ""
+    return f" · {answer.slice}" if answer.slice else ""
 
 
 def _table(answer: Answer) -> Table:

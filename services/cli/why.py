@@ -15,13 +15,13 @@ from ratings_core.errors import InputError
 from services.backends import open_store
 from services.boards.slice_boards import board_name
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.agent_details import index_of
+from services.cli.agent_details import traced_index_of
 from services.cli.installation import head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.solve.why import Asked
 from services.solve.why import why as computed
 from services.solve.why_answers import Why, WhyChange, WhyFlip, WhySum
-from services.solve.why_live import WITHOUT_TAGS, why_live
+from services.solve.why_live import why_live
 
 
 def why(
@@ -39,7 +39,7 @@ def why(
         int | None, typer.Option("--to", min=0, help="Log position of the explained state. Default: the newest checkpoint.")
     ] = None,
     count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of terms to list.")] = 20,
-    part: Annotated[str | None, typer.Option("--slice", help="Explain the rating in a slice by a method that solves it.")] = None,
+    part: Annotated[str | None, typer.Option("--slice", help="Explain the rating in a slice of the pool: language:English.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
@@ -49,11 +49,9 @@ def why(
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
         text = slice_in(head, part)
-        if text and method in head.online:
-            raise InputError("--slice", text, WITHOUT_TAGS)
         page = store.solved.page(pool, board_name(method, text), 0, 1)
         if method in head.online:
-            answer = why_live(files, store, head, index_of(settings, head), method, asked)
+            answer = why_live(files, store, head, traced_index_of(settings, head, text), method, asked)
         elif page is None or not page[1]:
             what = f"slice {text} of pool {pool}" if text else f"pool {pool}"
             rule = f"must be a method with a board of {what} (`equirank methods --pool {pool}` lists the choice)"

@@ -164,6 +164,5 @@ def test_an_agent_has_a_record_and_opponents_in_the_slice(tmp_path: Path, monkey
         assert f"a1 · {SLICE}" in shown
         assert f"{len(met)} opponents" in printed("agent", POOL, "a1", "--opponents", "--slice", SLICE)
         assert "must be a slice of pool" in printed("agent", POOL, "a1", "--slice", "language:Klingon")
-        assert "outcomes has no tags" in printed("agent", POOL, "a1", "--outcomes", "--slice", SLICE)
         table = printed("top", "--pool", POOL, "--method", "elo", "--slice", SLICE, "--details", "--format", "json")
         assert {row["agent"]: row["games"] for row in json.loads(table)["rows"]} == {agent: row["games"] for agent, row in own.items()}
