@@ -206,5 +206,7 @@ def _values(rows: Any, column: str | None) -> NDArray[np.object_]:
         values[:] = [field_text(meta, column) for meta in metas]
     else:
         key = column.removeprefix(TAGS)
-        values[:] = ["" if text is None else tag_of(text, key) or "" for text in rows["tags"].to_pylist()]
+        texts = rows["tags"].to_pylist()
+        of_text = {text: "" if text is None else tag_of(text, key) or "" for text in set(texts)}
+        values[:] = [of_text[text] for text in texts]
     return values

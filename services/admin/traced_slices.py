@@ -24,7 +24,8 @@ from services.checkpoints.history_files import HistoryFiles
 from services.checkpoints.objects import BadObject
 from services.control.generations import erasing
 from services.control.records import ControlState, Generation
-from services.log.protocol import Log, LogError
+from services.log.partition import partition_of
+from services.log.protocol import Log
 from services.solve.kept_answers import KeptAnswers
 from services.solve.outcome_columns import TAGS
 from services.state.content import PoolContent
@@ -112,12 +113,10 @@ def _folded(log: Log, control: ControlState, made: Generation, entry: PoolEntry,
         raise InputError("slice", str(name), "must have an online method")
     content.history.sink = segments.append
     wanted = PoolSlice(PoolRange(made.pool, 0, entry.position), [(f"{TAGS}{name.dimension}", name.value)])
-    try:
-        for _, columns in counted_outcomes(log, control, wanted, erasing(control, made), Counter()):
-            if isinstance(columns, Games) and len(columns):
-                content.count(columns)
-    except LogError as error:
-        if not error.retriable:
-            raise InputError("slice", str(name), f"must be in log and archive (EQUIRANK_ARCHIVE) from the pool's start: {error}") from error
-        raise
+    if made.start < (begin := log.history.begin(partition_of(made.pool, log.outcomes.partitions))):
+        rule = f"must be in log and archive (EQUIRANK_ARCHIVE) from the pool's start at position {made.start}, but they begin at {begin}"
+        raise InputError("slice", str(name), rule)
+    for _, columns in counted_outcomes(log, control, wanted, erasing(control, made), Counter()):
+        if isinstance(columns, Games) and len(columns):
+            content.count(columns)
     return content, TracedOutcomes.joined([*segments, content.history.window])
