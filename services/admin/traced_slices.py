@@ -66,7 +66,7 @@ class TracedSlices:
         Raises:
             InputError: The pool has too many outcomes, is one of scores, or its log and archive do not have its beginning.
             NoIndex: There is no checkpoint with the slice yet; it cannot be read now; or it counts other outcomes than the archive, because
-                some were retracted or erased since.
+                some were retracted or erased since, or repeat ids of the season before.
             MissingExtraError: The extra `archive` is not installed.
             LogError: The log or the archive cannot be read.
         """
@@ -94,10 +94,9 @@ class TracedSlices:
         content, traced = _folded(self._log, control, made, entry, SliceName(entry.part.dimension, entry.part.value))
         arrays = content.arrays()
         if digest(arrays) != entry.digest:
-            why = f"its checkpoint at {entry.position} counts other outcomes than log and archive: some were retracted or erased since"
-            raise NoIndex(
-                f"slice {entry.slice} of pool {entry.pool} has no history now: {why}; a new generation will agree", retriable=True
-            )
+            what = f"slice {entry.slice} of pool {entry.pool} has no history now: its checkpoint at {entry.position}"
+            why = "some were retracted or erased since, which ends with the next generation, or repeat ids of the season before"
+            raise NoIndex(f"{what} counts other outcomes than log and archive: {why}", retriable=True)
         index = AgentIndex(msgspec.structs.replace(entry, history_from=0), written_at, arrays, mapped=False)
         index.history = OutcomeHistoryReader(HistoryFiles(files.blobs), index.entry, (), traced)
         return index

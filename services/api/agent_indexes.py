@@ -45,7 +45,7 @@ class _Loaded:
 
 
 class AgentIndexes:
-    """Loads indexes on a thread of their own, and keeps them. Each slice has a separate index; `part` names the slice, empty for all outcomes.
+    """Loads indexes on a thread of their own, and keeps them. Each slice has a separate index: `part` names it, empty for all outcomes.
 
     The first requests for a pool, or for a new generation of it, wait for the load. Later ones get its result. If the pool's position has
     moved since, or the checkpoint could not be read, a load is queued that no request waits for. An index that was dropped for those of
