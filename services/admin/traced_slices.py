@@ -34,7 +34,7 @@ from services.state.slices import slice_generation
 from services.wire.pools import Kind
 
 MOST_OUTCOMES: Final = 2_000_000
-"""Largest number of outcomes of a pool whose slices have a history. All of them are read, which takes about ten seconds of processor time."""
+"""Largest number of outcomes of a pool whose slices have a history. They are all read, which takes about ten seconds of processor time."""
 KEPT: Final = 2
 """Number of indexes that a process keeps. The history of a million duels by two methods has some 130 MB."""
 _Indexes: TypeAlias = KeptAnswers[AgentIndex]
