@@ -75,7 +75,7 @@ def built(
         case "board":
             read: Callable[..., Board | None]
             if asked.selects:
-                columns = agents.columns(asked.pool, store.live.head(asked.pool))
+                columns = agents.columns(asked.pool, store.live.head(asked.pool), asked.part)
                 read = partial(filtered.page, store, selection(agents, columns, asked), None, asked.rows)
             else:
                 read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
@@ -87,7 +87,7 @@ def built(
 
 def selection(agents: PoolAgents, columns: AgentColumns, asked: Asked) -> filtered.Selection:
     """What a request with filters selects. Raises as `AgentColumns.matching`."""
-    matching = agents.matching(asked.pool, columns, asked.wanted)
+    matching = agents.matching(asked.pool, columns, asked.wanted, asked.part)
     return filtered.Selection(asked.pool, asked.method, asked.filters, matching, asked.everyone, asked.shown)
 
 
@@ -113,7 +113,7 @@ def _summary(
         if head and unknown
         else []
     )
-    columns = agents.columns(asked.pool, head)
+    columns = agents.columns(asked.pool, head, asked.part)
     shown = {**known, **{board.name: agents.compared(columns.board(board), store, now) for board in read}}
     counted = agents.last_day(head, now) if head and asked.rows and not asked.part else None
     return Boards(
@@ -172,7 +172,7 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     if form is BoardFormat.JSON and asked.page:
         return await polled(request, asked.asked(asked.rows(form) or 0))
     if (head := await here.workers.readers.run(partial(here.store.live.head, asked.pool))) is not None:
-        await here.pool_agents.ready(head)
+        await here.pool_agents.ready(head, slice_text(asked.part))
     cursor = asked.continued()
     when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
@@ -189,7 +189,7 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
 def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read: Callable[[], Board], *, compares: bool) -> Board:
     """Read a board, with what it shows of agents. compares: whether rows have the ranks and ratings of a day before."""
     board = read()  # before the columns, so that an agent that was hidden since is left out
-    shown = here.pool_agents.columns(asked.pool, head).board(board, hidden=asked.hidden)
+    shown = here.pool_agents.columns(asked.pool, head, slice_text(asked.part)).board(board, hidden=asked.hidden)
     return here.pool_agents.compared(shown, here.store, here.clock()) if compares else shown
 
 
@@ -278,7 +278,7 @@ def _get_filtered(
     here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, count: int | None, *, everyone: bool
 ) -> Board | None:
     """Read rows that match filters. count, everyone: as of `_get_newest`. Raises `InputError`, `ReplacedBoard`."""
-    columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool))
+    columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool), slice_text(asked.part))
     selected = selection(here.pool_agents, columns, asked.asked())._replace(everyone=everyone)
     now, provisional = here.clock(), here.settings.provisional
     if count is None:

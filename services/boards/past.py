@@ -6,9 +6,11 @@ Nothing is folded or solved again. A board is of the newest kept position at or 
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,17 +23,20 @@ from ratings_core.records.roster import Roster
 from services.boards.history import Past
 from services.boards.reading import TRIES, Board, keeps_changing, past_solve
 from services.boards.result import AgentRow
-from services.boards.slice_boards import board_name
+from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.beliefs import belief_intervals, believed
 from services.boards.store.protocol import ACTIVITY, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.generations import make_raters
-from services.control.records import ControlState
+from services.control.records import ControlState, Generation
 from services.runtime.settings import PROVISIONAL, Provisional
+from services.state.content import COUNTERS
 from services.state.opening import initial_agents, rated_agents
 from services.state.parts import part
+from services.state.slices import SliceKey, slice_arrays, slice_generation
+from services.wire.pools import Kind
 
 
 class When(NamedTuple):
@@ -105,6 +110,10 @@ def _iso(time: float) -> str:
         return f"{time:g}"  # outside of the calendar's range
 
 
+class NoSlice(Exception):  # noqa: N818 - names the fact
+    """A content has no outcome of a slice, or its generation has no slices with the board."""
+
+
 class PastBoards:
     """Reads past boards. control: Returns the state of the control log; called only for live boards."""
 
@@ -112,7 +121,7 @@ class PastBoards:
         self._store, self._files, self._control = store, files, control
 
     def board(self, rows: PastRows, now: float) -> Board | None:
-        """Read a past board. Returns None if the pool has no such board.
+        """Read a past board. Returns None if the pool has no such board, or a slice had no outcome at that position.
 
         Args:
             rows: The request.
@@ -122,7 +131,7 @@ class PastBoards:
             NotKept: The requested position or time is before all kept states.
             SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, and the
                 request names none.
-            InputError: Both or neither of position and time are given, or the board is a live one of a slice.
+            InputError: Both or neither of position and time are given.
             StoreError: The store or the checkpoints cannot be read now.
             LogError: The control log cannot be read.
         """
@@ -132,11 +141,9 @@ class PastBoards:
         if head is None:
             return None
         if rows.method in head.live_methods:
-            if rows.part:
-                raise InputError(
-                    "slice", rows.part, f"must be left out: {rows.method} is an online method, whose slices have no past boards"
-                )
-            return self._live(rows, head.partition, now)
+            with suppress(NoSlice):
+                return self._live(rows, head.partition, now)
+            return None
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
@@ -196,23 +203,28 @@ def _check_generations(when: When, reached: Sequence[tuple[int, int]]) -> None:
 
 
 def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, rows: PastRows, age_seconds: float) -> Board:
-    """A live board from the content of a pool.
+    """A live board from the content of a pool, or of the slice of `rows`.
 
     Args:
         entry: The pool's entry.
-        arrays: Arrays of its content: names of agents, activity, pool time, and the state of the method.
+        arrays: Arrays of its content: names of agents, activity, pool time, and the state of the method. For a slice: all arrays.
         control: State of the control log.
         rows: The requested rows.
         age_seconds: Seconds since the content was written.
 
     Raises:
         BadObject: The control log has no such generation, or the generation has no such method.
+        NoSlice: The content has no outcome of the slice, or its generation has no slices with the board.
     """
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None:
         raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-    agents, time = Roster.from_arrays(part(arrays, "agents")), arrays["pool_time"]
-    rater = make_raters(control.pools[entry.pool].kind, made.fold).get(rows.method)
+    kind, outcomes, time = control.pools[entry.pool].kind, entry.outcomes, arrays["pool_time"]
+    if rows.part:
+        made, arrays = _slice(kind, made, arrays, rows)
+        outcomes = int(arrays["counts"][COUNTERS.index("outcomes")])
+    agents = Roster.from_arrays(part(arrays, "agents"))
+    rater = make_raters(kind, made.fold).get(rows.method)
     if rater is None and rows.method != ACTIVITY:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
     model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
@@ -227,9 +239,23 @@ def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, ro
         total=len(ids),
         age_seconds=age_seconds,
         rows=_rows(agents, ids, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
-        outcomes=entry.outcomes,
+        outcomes=outcomes,
         intervals=belief_intervals(model),
+        slice=rows.part or msgspec.UNSET,
     )
+
+
+def _slice(kind: Kind, made: Generation, arrays: Arrays, rows: PastRows) -> tuple[Generation, Arrays]:
+    """The generation and the content of the slice of `rows`. Raises `NoSlice`.
+
+    Deviations of its beliefs grow until the pool's time, as on live boards, so the time of the slice is not used.
+    """
+    name = SliceName.parsed(rows.part)
+    methods = made.fold.slices.get(name.dimension, ())
+    content = slice_arrays(arrays, made, SliceKey(*name)) if rows.method in (*methods, ACTIVITY) else None
+    if content is None:
+        raise NoSlice(f"generation {made.number} of pool {made.pool} has no board {rows.method} of slice {rows.part} there")
+    return slice_generation(kind, made, name.dimension), content
 
 
 def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:

@@ -135,7 +135,7 @@ def _with_details(settings: Settings, board: Board, head: PoolHead | None) -> Bo
     from services.boards.agent_index import NoIndex  # noqa: PLC0415
     from services.cli.agent_details import index_of, readable  # noqa: PLC0415
 
-    index = NoIndex("no outcomes", retriable=True) if head is None else index_of(settings, head)
+    index = NoIndex("no outcomes", retriable=True) if head is None else index_of(settings, head, board.slice or "")
     return AgentColumns(readable(settings, board.pool), index).board(board, hidden=True)
 
 

@@ -75,7 +75,7 @@ def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked
     Args:
         files: The checkpoints.
         head: Head of the pool; it names the partition and the generation whose checkpoint is read.
-        board: The published board: its method and parameters are used.
+        board: The published board: its method, parameters and slice are used.
         asked: What is asked.
         solves: Keeps solves; None solves each time.
 
@@ -94,12 +94,13 @@ def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked
     if asked.since is not None and asked.until is not None and asked.since > asked.until:
         raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
     _check_repeatable(board, flips=asked.flips)
-    entry = serving_entry(files, head) if asked.until is None else kept_entry(files, head, asked.until)
+    part = board.slice
+    entry = serving_entry(files, head, part) if asked.until is None else kept_entry(files, head, asked.until, part)
     solve = _solved(files, entry, board, solves)
     answer = explained(solve, asked, entry.outcomes)
     change = None
     if asked.since is not None:
-        earlier = kept_entry(files, head, asked.since)
+        earlier = kept_entry(files, head, asked.since, part)
         difference = rating_change(_solved(files, earlier, board, solves), solve, asked.agent)
         before = state_of(earlier.position, earlier.outcomes, difference.before)
         change = change_of(difference, before, state_of(entry.position, entry.outcomes, difference.after), asked.count)
@@ -111,6 +112,7 @@ def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked
         outcomes=entry.outcomes,
         change=change,
         seconds=time.perf_counter() - begun,
+        slice=part or msgspec.UNSET,
     )
 
 

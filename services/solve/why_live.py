@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,7 +70,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         files: The checkpoints.
         store: The store; it knows whether an agent exists that is in no checkpoint.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`; or why it is missing.
+        index: The index of the pool, or of a slice with its history, of the generation of `head`; or why it is missing.
         method: An online method of the pool.
         asked: What is asked.
 
@@ -95,8 +96,8 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         raise UnknownAgent("agent", asked.agent, f"must be an agent of pool {head.pool} at its newest checkpoint")
     known, agent, history = kept
     online_method(history, method)
-    newest = known.entry
-    if asked.until is not None and (entry := kept_entry(files, head, asked.until)).outcomes < newest.outcomes:
+    newest, part = known.entry, known.entry.slice
+    if asked.until is not None and (entry := kept_entry(files, head, asked.until, part)).outcomes < newest.outcomes:
         newest = entry
     outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
     outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
@@ -108,7 +109,9 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
     rest = {_START: start} | ({_MISSING: jumps} if jumps else {})
     change = None
     if asked.since is not None:
-        earlier = min(kept_entry(files, head, asked.since), newest, key=lambda entry: entry.outcomes)  # the index can be the older one
+        earlier = min(
+            kept_entry(files, head, asked.since, part), newest, key=lambda entry: entry.outcomes
+        )  # the index can be the older one
         newer = outcomes.cut(outcomes.number > earlier.outcomes)
         before = float(newer.rows[f"before.{method}"][0]) if len(newer.rows) else rating
         recent = read_history(lambda: _by_opponent(known, agent, method, newer), known)
@@ -135,6 +138,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         change=change,
         missing=history.missing,
         seconds=time.perf_counter() - begun,
+        slice=part or msgspec.UNSET,
     )
 
 

@@ -17,28 +17,32 @@ class NoCheckpoint(StoreError):  # noqa: N818 - names the fact
     """There is no checkpoint of what readers see of a pool, or it cannot be read now."""
 
 
-def serving_entry(files: CheckpointStore, head: PoolHead) -> PoolEntry:
-    """The newest checkpoint of the pool's serving generation. Raises `NoCheckpoint`."""
+def serving_entry(files: CheckpointStore, head: PoolHead, part: str = "") -> PoolEntry:
+    """The newest checkpoint of the pool's serving generation, or of its slice `part`. Raises `NoCheckpoint`."""
     try:
-        newest = files.newest_entry(head.partition, head.pool, head.generation)
+        newest = files.newest_entry(head.partition, head.pool, head.generation, part)
     except (BadObject, OSError) as error:
         raise _unreadable(head.pool, error) from error
     if newest is None:
-        why = f"pool {head.pool} has no checkpoint of generation {head.generation} that can be read here yet"
+        what = f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"
+        why = f"{what} has no checkpoint of generation {head.generation} that can be read here yet"
         raise NoCheckpoint(why, retriable=True)
     return newest[0]
 
 
-def kept_entry(files: CheckpointStore, head: PoolHead, position: int) -> PoolEntry:
-    """The newest kept checkpoint of the serving generation at or before a log position.
+def kept_entry(files: CheckpointStore, head: PoolHead, position: int, part: str = "") -> PoolEntry:
+    """The newest kept checkpoint of the serving generation, or of its slice `part`, at or before a log position.
 
     Raises:
-        NotKept: All kept checkpoints are later.
+        NotKept: All kept checkpoints are later, or those before have no outcome of the slice.
         NoCheckpoint: There is no checkpoint yet, or it cannot be read now.
     """
     when, kept = When(position), list[tuple[int, float]]()
     try:
-        for entry, manifest in files.kept_entries(head.partition, head.pool, head.generation):
+        for pool_entry, manifest in files.kept_entries(head.partition, head.pool, head.generation):
+            entry = pool_entry.slice_of(part) if part else pool_entry
+            if entry is None:
+                continue
             kept.append((entry.position, manifest.written_at))
             if when.reached(entry.position, manifest.written_at):
                 return entry
