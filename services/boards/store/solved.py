@@ -224,8 +224,8 @@ class SolvedBoards:
             if pointer is None:
                 return None
             version, total, board = pointer
-            if not total:
-                return board, 0
+            if not total or not agents:  # Redis refuses to read no fields
+                return self._with_rows(board, ()), total
             rows, index = self._keys.rows(pool, method, version), self._keys.index(pool, method, version)
             places = self._redis.run(methodcaller("hmget", index, list(agents)))
             commands: list[Command] = [methodcaller("lindex", rows, int(place)) for place in places if place is not None]

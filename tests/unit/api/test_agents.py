@@ -110,6 +110,7 @@ def test_rows_have_the_rating_and_rank_of_one_method(api: Running, pool: ServedP
         assert row["outcomes"] == outcomes()[row["agent"]]
     solved = asked(api, query="ann", method="maximal_lottery")["agents"]
     assert [(row["agent"], row["rating"], row["rank"]) for row in solved if row["rank"] is not None] == [("ann", 0.75, 1)]
+    assert asked(api, query="far from every name", method="maximal_lottery")["agents"] == []
     refused = api.client.get(URL, params={"method": "outcomes"})
     assert (refused.status_code, "must be a method with a board of pool blitz: elo" in refused.json()["detail"]) == (422, True)
 
