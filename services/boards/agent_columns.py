@@ -135,7 +135,12 @@ class AgentColumns:
 
 def _detailed(row: AgentRow, details: AgentDetails) -> AgentRow:
     return msgspec.structs.replace(
-        row, display_name=details.display_name, country=details.country, organisation=details.organisation, tags=details.tags
+        row,
+        display_name=details.display_name,
+        country=details.country,
+        organisation=details.organisation,
+        licence=details.licence,
+        tags=details.tags,
     )
 
 

@@ -13,11 +13,12 @@ from services.boards.reading import Board
 
 COLUMNS: Final = (
     "rank", "agent", "rating", "low", "high", "deviation", "rank_before", "rank_low", "rank_high", "provisional", "outcomes",
-    "opponents", "display_name", "country", "organisation", "tags", "games", "wins", "draws", "losses", "last_played", "filter_place",
+    "opponents", "display_name", "country", "organisation", "licence", "tags", "games", "wins", "draws", "losses", "last_played",
+    "filter_place",
 )  # fmt: skip
 """Columns of a table, in their order. They are the fields of a row, without those of an earlier time."""
 _WHOLE: Final = frozenset({"rank", "rank_before", "rank_low", "rank_high", "outcomes", "opponents", "filter_place"})
-_TEXTS: Final = frozenset({"agent", "display_name", "country", "organisation"})
+_TEXTS: Final = frozenset({"agent", "display_name", "country", "organisation", "licence"})
 _PURPOSE: Final = "downloading boards as Arrow or Parquet"
 
 

@@ -49,6 +49,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         display_name: Name to show in place of the agent's name. This and the following fields are absent where they are not known.
         country: ISO 3166-1 alpha-2 code.
         organisation: Organisation behind the agent.
+        licence: Licence of the agent, such as `Apache-2.0`.
         tags: Key -> value.
         games: Games that the agent played alone, up to `games_position` of the board; a game of weight 2 counts 2.
         wins: Games in which it was alone in first place.
@@ -76,6 +77,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     display_name: str | None = None
     country: str | None = None
     organisation: str | None = None
+    licence: str | None = None
     tags: dict[str, str] = {}
     games: float | None = None
     wins: float | None = None

@@ -63,7 +63,7 @@ def contribution_column(rows: Sequence[AgentRow], extra: Mapping[str, object]) -
 
 def detail_columns(rows: Sequence[AgentRow]) -> dict[str, list[str]]:
     """Heading -> cells, for details and games of agents; without those that no row has."""
-    texts = ("display_name", "country", "organisation")
+    texts = ("display_name", "country", "organisation", "licence")
     columns = {name: [getattr(row, name) or "" for row in rows] for name in texts}
     for name in ("games", "wins", "draws", "losses"):
         columns[name] = ["" if (number := getattr(row, name)) is None else f"{number:.15g}" for row in rows]

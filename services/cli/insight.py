@@ -130,7 +130,8 @@ def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
 
 def _cyclicity(part: Cyclicity) -> Iterator[str]:
     if part.within_noise:
-        yield f"no cyclic part beyond noise: the estimate of {part.share or 0.0:.1%} fits one order of strength (assumes {part.assumes})"
+        fits = f"the estimate of {part.share or 0.0:.1%} fits one order of strength"
+        yield f"no cyclic part beyond noise: {fits}, so a cycle of majorities can be chance (assumes {part.assumes})"
         return
     yield f"{part.share or 0.0:.1%} of the results are cyclic, after noise is removed (assumes {part.assumes})"
 
@@ -201,7 +202,8 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
     if not part.disputed:
         yield f"none: one order of the {part.agents} agents fits all boards"
     for pair in part.distances[:1]:
-        yield f"largest distance: {' and '.join(pair.methods)} ({pair.kendall:.1%} of pairs)"
+        ties = "a pair that only one of them ties counts as half"
+        yield f"largest distance: {' and '.join(pair.methods)} ({pair.kendall:.1%} of pairs; {ties})"
 
 
 def _forecasts(part: Prequential) -> Iterator[str]:

@@ -53,7 +53,8 @@ def top(
     season: Annotated[str | None, typer.Option(help="Show the final board of this ended season.")] = None,
     part: Annotated[str | None, typer.Option("--slice", help="Show the board of a slice of the pool: language:English.")] = None,
     details: Annotated[
-        bool, typer.Option("--details", help="Show also display names, countries, organisations, and games, by log and newest checkpoint.")
+        bool,
+        typer.Option("--details", help="Show also display name, country, organisation, licence, and games, by log and newest checkpoint."),
     ] = False,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name

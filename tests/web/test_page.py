@@ -117,10 +117,10 @@ def test_a_rating_says_what_it_is_made_of(filled: Running, browser: Browser) -> 
 
 def test_a_display_name_is_shown_in_place_of_the_name_which_is_its_title(filled: Running, browser: Browser) -> None:
     assert filled.client.put("/v1/pools/rps", json={"kind": "games"}).status_code == 201
-    change = {"display_name": "<b>Rocky</b>", "country": "DE", "organisation": "Acme <i>"}
+    change = {"display_name": "<b>Rocky</b>", "country": "DE", "organisation": "Acme <i>", "licence": "MIT <b>"}
     assert filled.client.patch("/v1/pools/rps/agents/rock", json=change).status_code == 200
     with browser.page(filled.url, "/pools/rps") as page:
-        page.wait("<b>Rocky</b>", "Acme <i>")
+        page.wait("<b>Rocky</b>", "Acme <i>", "MIT <b>")
         assert page.evaluate("document.querySelector('.who[title=rock] a').textContent") == "<b>Rocky</b>"
         assert page.evaluate("document.querySelector('.who[title=rock] .flag').title") == "Germany"
         page.click(".filters summary")

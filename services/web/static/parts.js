@@ -31,6 +31,7 @@ export function Name({ pool, row, plain }) {
   return html`<span class="who" title=${row.agent}>
     ${row.country ? html`${flag(row.country)} ` : null}${plain ? name : html`<a href=${agentPath(pool, row.agent)}>${name}</a>`}
     ${row.organisation ? html` <span class="org"><bdi>${row.organisation}</bdi></span>` : null}
+    ${row.licence ? html` <span class="org" title="Licence"><bdi>${row.licence}</bdi></span>` : null}
   </span>`;
 }
 

@@ -115,12 +115,14 @@ def pages(api: Running, path: str, **parameters: object) -> list[dict[str, Any]]
 
 def test_a_change_shows_on_the_profile_and_on_all_boards_and_moves_no_rank(pool: Running) -> None:
     before = board(pool)
-    answer = change(pool.client, NAMES[0], display_name="Ann Lee", country="DE", tags={"team": "red"}, url="https://example.org/ann")
-    details = {"display_name": "Ann Lee", "country": "DE", "tags": {"team": "red"}, "url": "https://example.org/ann"}
+    answer = change(
+        pool.client, NAMES[0], display_name="Ann Lee", country="DE", licence="MIT", tags={"team": "red"}, url="https://example.org/ann"
+    )
+    details = {"display_name": "Ann Lee", "country": "DE", "licence": "MIT", "tags": {"team": "red"}, "url": "https://example.org/ann"}
     assert answer == {"pool": "blitz", "agent": NAMES[0], "changed": True, "details": details}
     assert change(pool.client, NAMES[0], country="DE")["changed"] is False
     assert pool.client.get(f"{AGENTS}/{NAMES[0]}").json()["details"] == details
-    shown = {"display_name": "Ann Lee", "country": "DE", "tags": {"team": "red"}}
+    shown = {"display_name": "Ann Lee", "country": "DE", "licence": "MIT", "tags": {"team": "red"}}
     after = board(pool)
     assert [{key: value for key, value in row.items() if key not in shown} for row in after["rows"]] == before["rows"]
     (row,) = [row for row in after["rows"] if row["agent"] == NAMES[0]]
@@ -128,7 +130,7 @@ def test_a_change_shows_on_the_profile_and_on_all_boards_and_moves_no_rank(pool:
     assert board(pool, LOTTERY)["rows"][0] | shown == board(pool, LOTTERY)["rows"][0]
     summary = pool.client.get("/v1/pools/blitz/boards?count=60").json()["boards"]
     assert {part["method"] for part in summary if any("display_name" in row for row in part["rows"])} >= {"elo", "sco", "maximal_lottery"}
-    assert change(pool.client, NAMES[0], display_name=None, tags=None, url=None)["details"] == {"country": "DE"}
+    assert change(pool.client, NAMES[0], display_name=None, licence=None, tags=None, url=None)["details"] == {"country": "DE"}
     assert "display_name" not in str(board(pool)["rows"])
 
 

@@ -178,7 +178,7 @@ def test_a_cyclic_share_is_no_evidence_where_one_order_is_compatible_with_the_re
         if found.cyclicity.share is not None and found.order.kappa is None:
             shares.append(found.cyclicity.share)
             assert found.cyclicity.within_noise is True
-            assert "no cyclic part beyond noise" in dict(_lines(found))["cyclicity"]
+            assert "so a cycle of majorities can be chance" in dict(_lines(found))["cyclicity"]
     assert max(shares) > 0.3
 
 

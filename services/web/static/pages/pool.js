@@ -158,7 +158,7 @@ function differs(insight, main, method) {
   if (!distance) return null;
   const disputed = part.disputed.find((/** @type {any} */ one) => [one.high, one.low].includes(method) && [one.high, one.low].includes(main));
   const about = disputed ? html`; most of all about <bdi>${disputed.agent}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
-  return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here it orders ${percent(distance.kendall)} of the pairs of agents differently than ${title(main)}${about}.`;
+  return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here it orders ${percent(distance.kendall)} of the pairs of agents differently than ${title(main)} (a pair that only one of them ties counts as half)${about}.`;
 }
 
 /** @param {any} insight @param {string} method */

@@ -10,8 +10,8 @@ export default function Cycles({ pool, insight, link, kind }) {
   if (!found) return html`<p class="soft" role="status">${insight?.error ?? "The findings are being computed."}</p>`;
   const { cycles, cyclicity } = found;
   if (cycles.not_applicable) return html`<p class="soft">Not applicable: ${cycles.not_applicable}</p>`;
-  const share = cyclicity.not_applicable || cyclicity.share === null ? "" : cyclicity.within_noise ? " What looks cyclic fits one order of strength with chance." : ` ${percent(cyclicity.share)} of the results are cyclic, after noise is removed.`;
-  if (!cycles.cycles.length) return html`<section class="card"><h2>Cycles</h2><p>None: the head-to-head majorities form no cycle, so one order agrees with all of them.${share}</p></section>`;
+  const share = cyclicity.not_applicable || cyclicity.share === null ? "" : cyclicity.within_noise ? " These cycles can be chance: the results fit one order of strength." : ` ${percent(cyclicity.share)} of the results are cyclic, after noise is removed.`;
+  if (!cycles.cycles.length) return html`<section class="card"><h2>Cycles</h2><p>None: the head-to-head majorities form no cycle, so one order agrees with all of them.${cyclicity.within_noise ? "" : share}</p></section>`;
   const unit = kind === "games" ? "games" : "tasks";
   const table = [["cycle", "agent", "beats", "by"], ...cycles.cycles.flatMap((/** @type {any} */ one, /** @type {number} */ i) => one.agents.map((/** @type {string} */ agent, /** @type {number} */ j) => [i + 1, agent, one.agents[(j + 1) % one.agents.length], one.margins[j]]))];
   return html`<${Figure} title="Cycles" says=${`An arrow points from an agent to the one that it beats; the number says by how many ${unit} more won than lost.${share}`} file=${`${pool}-cycles`} table=${table} link=${link}>

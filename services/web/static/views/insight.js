@@ -40,7 +40,7 @@ function links(part) {
 
 /** @param {any} part */
 function cyclicity(part) {
-  if (part.within_noise) return [`no cyclic part beyond noise: the estimate of ${percent(part.share)} fits one order of strength (assumes ${part.assumes})`];
+  if (part.within_noise) return [`no cyclic part beyond noise: the estimate of ${percent(part.share)} fits one order of strength, so a cycle of majorities can be chance (assumes ${part.assumes})`];
   return [html`<b>${percent(part.share)}</b> of the results are cyclic, after noise is removed (assumes ${part.assumes})`];
 }
 
@@ -91,7 +91,7 @@ function votes(part) {
 function disagree(part) {
   if (!part.disputed.length) return [`none: one order of the ${part.agents} agents fits all boards`];
   const [far] = part.distances;
-  return [...part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${one.agent}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`), `largest distance: ${far.methods.map(title).join(" and ")}, ${percent(far.kendall)} of pairs`];
+  return [...part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${one.agent}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`), `largest distance: ${far.methods.map(title).join(" and ")}, ${percent(far.kendall)} of pairs; a pair that only one of them ties counts as half`];
 }
 
 /** @param {any} part */

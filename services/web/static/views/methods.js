@@ -38,7 +38,7 @@ export default class Methods extends Live {
     const distance = (insight?.findings?.disagreement?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(left) && one.methods.includes(right));
     const pick = (/** @type {string} */ name, /** @type {string} */ chosen, /** @type {string} */ label) => html`<label class="pick">${label} <select value=${chosen} onChange=${(/** @type {any} */ event) => go(withQuery({ [name]: event.target.value }))}>${rated.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>`;
     const says = html`${pick("method", left, "Left")} ${pick("other", right, "Right")}<br /><b>${title(left)}.</b> ${question(left)}<br /><b>${title(right)}.</b> ${question(right)}
-      ${distance ? html`<br />They order ${percent(distance.kendall)} of the pairs of agents differently.` : null}
+      ${distance ? html`<br />They order ${percent(distance.kendall)} of the pairs of agents differently. A pair that only one of them ties counts as half.` : null}
       ${believe(insight?.findings)}`;
     return html`<${Figure} title="Methods compared" says=${says} file=${`${pool}-${left}-${right}`} table=${[["agent", left, right], ...both.map((/** @type {any} */ row) => [row.agent, row.rank, row.other])]} link=${`${link}&method=${left}&other=${right}`}>
       ${both.length ? html`<${Sized}>${(/** @type {number} */ width) => chart(both, width, left, /** @type {string} */ (right))}<//>` : html`<p class="soft" role="status">Loading</p>`}<//>`;
