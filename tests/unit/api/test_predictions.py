@@ -1,5 +1,6 @@
 """POST /predict and GET /matchups: forecasts of the live methods, each beside its record."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -220,3 +221,13 @@ def test_lists_of_pools_leave_out_what_forecasts_need(pool: Running) -> None:
     [listed] = pool.client.get("/v1/pools").json()["pools"]
     assert listed["head"]["forecasts"] == {}
     assert pool.client.get(URL).json()["head"]["forecasts"]["elo"]["scale"] == 0.8
+
+
+def test_the_matchmaking_example_of_the_guide_names_the_evenest_neighbours(pool: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs/guides/forecasts.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```py\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    exec(compile(block.replace("http://127.0.0.1:8000", pool.url), "example", "exec"), {"__name__": "example"})  # noqa: S102
+    rows = pool.client.get("/v1/pools/blitz/boards/elo").json()["rows"]
+    ratings = {row["agent"]: row["rating"] for row in rows}
+    nearest = sorted(ratings.keys() - {"ann"}, key=lambda agent: abs(ratings[agent] - ratings["ann"]))
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == nearest[:3]
