@@ -25,7 +25,7 @@ def test_the_final_board_of_a_season_is_chosen_and_has_a_link_and_a_file(api: Ru
         page.until("[...document.querySelectorAll('label select option')].some((one) => one.value === 'first')")
         choice = "[...document.querySelectorAll('label select')].find((one) => [...one.options].some((option) => option.value === 'first'))"
         page.evaluate(f"{choice}.value = 'first'; {choice}.dispatchEvent(new Event('change', {{bubbles: true}})); undefined")
-        page.wait("Copeland at the end of season first", "stone")
+        page.wait("Copeland at the end of season first", "stone", "Now: ")
         assert page.evaluate("location.search") == "?method=copeland&season=first"
         address = page.evaluate("document.querySelector('a[download]').getAttribute('href')")
         assert api.client.get(address).text.splitlines()[1].startswith("1,rock,3.0")

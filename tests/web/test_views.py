@@ -41,6 +41,19 @@ def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
         assert page.complaints() == []
 
 
+def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?method=elo") as page:
+        page.wait("47 % of the results are cyclic", "rock, rock-copy have equal results")
+        page.click(".notice a", "cycles")
+        page.wait("paper beats rock-copy beats scissors beats paper")
+        assert page.evaluate("location.search") == "?method=elo&view=cycles"
+        assert page.complaints() == []
+    with browser.page(played.url, "/pools/cup?method=maximal_lottery") as page:
+        page.until("document.querySelectorAll('table.board .who').length === 5")
+        page.wait("Weakly connected agents")  # of the same findings
+        assert "are cyclic" not in page.text
+
+
 def test_copies_are_listed(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?view=copies") as page:
         page.wait("Agents with equal results", "rock-copy", "None: no two names look alike")

@@ -65,6 +65,19 @@ export function placed(method, one) {
   return `No. ${whole(one.rank)} of ${whole(one.total)}${interval} by ${title(method)}${one.provisional ? ", provisional" : ""}`;
 }
 
+const CYCLIC = 0.1; // share of cyclic results from which they are worth a sentence
+
+/** @param {any} findings Findings of the insight. @returns {number} Share of the results that are cyclic, if it is worth a sentence; else 0. */
+export function cyclicShare(findings) {
+  const { not_applicable: no, within_noise: noise, share } = findings?.cyclicity ?? {};
+  return no || noise || !(share >= CYCLIC) ? 0 : share;
+}
+
+/** @param {string} method @returns {boolean} Whether copies of an agent leave the ratings of the others as they are. */
+export function ignoresCopies(method) {
+  return ["maximal_lottery", "nash_average", "deviation"].includes(method);
+}
+
 /** @param {string} method @returns {string} One sentence: what the method answers; empty if unknown. */
 export function question(method) {
   return QUESTIONS[method] ?? "";

@@ -2,7 +2,7 @@
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, percent, some, today, whole } from "../format.js";
-import { computed, leading, question, title } from "../methods.js";
+import { computed, cyclicShare, ignoresCopies, leading, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -86,7 +86,7 @@ export default class PoolPage extends Live {
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} error=${this.failure()} />
-        ${head ? html`<p class="soft">${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        ${head ? html`<p class="soft">${chosen.season || chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
@@ -130,7 +130,7 @@ export default class PoolPage extends Live {
       <p class="question" data-method=${board.method}>${question(board.method)}${board === main ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
       ${board.error ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : thin(this.value("insight"), board.method)}
+      ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : html`${thin(this.value("insight"), board.method)}${past ? null : caution(this.value("insight"), board.method)}`}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
       ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
@@ -165,6 +165,16 @@ function differs(insight, main, method) {
 function thin(insight, method) {
   const found = insight?.findings?.connectivity?.leaders?.find((/** @type {any} */ one) => one.method === method);
   return found ? html`<p class="trouble">Weakly connected agents among the first ${found.of}: ${some(found.agents)}. Few games link them to the others.</p>` : null;
+}
+
+/** What cycles and copies do to the ratings of a method, with links to them. @param {any} insight @param {string} method */
+function caution(insight, method) {
+  if (ignoresCopies(method)) return null;
+  const cyclic = cyclicShare(insight?.findings);
+  const copies = insight?.findings?.clones?.exact?.[0];
+  if (!cyclic && !copies) return null;
+  const link = (/** @type {string} */ view, /** @type {string} */ text) => html`<a href=${withQuery({ view })} onClick=${follow}>${text}</a>`;
+  return html`<p class="notice">${cyclic ? html`${percent(cyclic, 0)} of the results are cyclic, and no order of agents can show ${link("cycles", "cycles")}. ` : null}${copies ? html`${some(copies)} have equal results: ${link("copies", "copies")} change ratings that average over opponents.` : null}</p>`;
 }
 
 /** The rows around one agent. @extends Live */

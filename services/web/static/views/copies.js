@@ -1,6 +1,6 @@
 // Agents and tasks that are copies of each other, and names that look alike.
 import { whole } from "../format.js";
-import { title } from "../methods.js";
+import { ignoresCopies, title } from "../methods.js";
 import { agentPath } from "../parts.js";
 import { html } from "../ui.js";
 
@@ -12,7 +12,7 @@ export default function Copies({ pool, insight, boards }) {
   if (!found) return html`<p class="soft" role="status">${insight?.error ?? "The findings are being computed."}</p>`;
   const { clones, look_alikes: alike } = found;
   const link = (/** @type {string} */ agent) => html`<a class="chip" href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a>`;
-  const proof = boards.map((/** @type {any} */ board) => board.method).filter((/** @type {string} */ method) => ["maximal_lottery", "nash_average", "deviation"].includes(method)).map(title);
+  const proof = boards.map((/** @type {any} */ board) => board.method).filter(ignoresCopies).map(title);
   const about = `Ratings that average over opponents change when copies join. ${proof.length ? `${proof.join(" and ")} ${proof.length === 1 ? "does" : "do"} not.` : ""}`;
   const near = apart(clones);
   const none = !clones.not_applicable && !clones.exact_total && !clones.tasks_total && !clones.near_total;

@@ -2,13 +2,12 @@
 import { Live, poolUrl } from "../api.js";
 import { Label, Sized, scale, wrapped } from "../chart.js";
 import { percent, some } from "../format.js";
-import { question, title } from "../methods.js";
+import { cyclicShare, question, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 
 const AGENTS = 25;
-const CYCLIC = 0.1; // share of cyclic results from which they are worth a sentence
 
 /** @extends Live */
 export default class Methods extends Live {
@@ -50,9 +49,9 @@ function believe(found) {
   const { cyclicity, clones } = found ?? {};
   if (!cyclicity || cyclicity.not_applicable || cyclicity.share === null) return null;
   const copies = clones?.exact?.[0];
-  const cyclic = !cyclicity.within_noise && cyclicity.share >= CYCLIC;
+  const cyclic = cyclicShare(found);
   const text = [
-    cyclic ? `${percent(cyclicity.share, 0)} of the results here are cyclic, and a rating of one number for each agent cannot show cycles.` : "The results here fit one order of strength with little or no cycle, so ratings of one number for each agent describe them well.",
+    cyclic ? `${percent(cyclic, 0)} of the results here are cyclic, and a rating of one number for each agent cannot show cycles.` : "The results here fit one order of strength with little or no cycle, so ratings of one number for each agent describe them well.",
     copies ? `${some(copies)} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
     cyclic || copies ? "For the chance to win a game, believe the forecasts that were right most often. For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
   ].filter(Boolean).join(" ");
