@@ -19,7 +19,7 @@ from services.api.directory import Directory
 from services.api.polls import sent
 from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
-from services.api.problems import ApiError, not_there_now, nothing_yet
+from services.api.problems import RETRY, ApiError, not_there_now, nothing_yet
 from services.api.replies import Boards, History, Value
 from services.api.slices import SliceText, board_name, board_text
 from services.boards import filtered
@@ -29,7 +29,7 @@ from services.boards.cursors import Cursor, FilterCursor, ReplacedBoard
 from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
-from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
+from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, StillFolding, When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
 from services.boards.slice_boards import SliceName, activity_of, dimension_of, is_sliced, method_of, slice_of, slice_text
@@ -172,7 +172,8 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
     count = asked.rows(form)
     if when is not None:
-        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, count)
+        live = head is not None and asked.method in head.live_methods
+        workers, read = here.workers.past if live else here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, count)
     else:
         everyone = asked.everyone or form is not BoardFormat.JSON
         read = partial(_get_newest, here, asked, cursor, count, everyone=everyone)
@@ -294,7 +295,7 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
     generation, now, part = asked.generation if cursor is None else cursor.generation, here.clock(), slice_text(asked.part)
-    past = PastBoards(here.store, files, control)
+    past = PastBoards(here.store, files, control, here.past)
 
     def read(start: int, most: int) -> tuple[Board, str]:
         rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
@@ -313,6 +314,8 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
         return page if len(page.rows) == most else msgspec.structs.replace(page, next=None)  # a kept solve has its best rows alone
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
+    except StillFolding as error:
+        raise ApiError(503, "still folding", str(error), headers=RETRY) from error
     except SeveralGenerations as error:
         raise ApiError(409, "several generations", str(error)) from error
     except ReplacedBoard as error:

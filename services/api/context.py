@@ -31,6 +31,7 @@ from services.boards.store.redis import RedisStore
 from services.log.protocol import Topic
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
+from services.shard.generations.past_states import PastStates
 from services.solve.next_matches import PLANS_KEPT, Plans
 from services.solve.why import SOLVES_KEPT, Solves
 from services.wire.pools import POOL_PATTERN
@@ -67,7 +68,8 @@ class Threads:
     """Separate threads for each kind of work, so that none waits for another.
 
     readers: short reads of the store. log: writes to the log. details: changes of details, which wait for each other. probes: health
-    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. explanations: work that loads a pool and solves
+    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. past: folds of pools up to past positions, so
+    that solved boards and plans do not wait for them. explanations: work that loads a pool and solves
     it, so that past boards do not wait for a search of flips. indexes: loads of indexes of agents. searches: scans of these indexes.
     """
 
@@ -79,6 +81,7 @@ class Threads:
         self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
         self.downloads = Workers("a board", threads=DOWNLOADS, places=4 * DOWNLOADS, seconds=_DOWNLOAD_SECONDS)
         self.checkpoints = Workers("checkpoints", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
+        self.past = Workers("a past board", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
         self.explanations = Workers("an explanation", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
         self.indexes = Workers("an index of agents", threads=1, places=_INDEX_PLACES, seconds=60.0)
         self.searches = Workers("a search of agents", threads=2, places=_SEARCH_PLACES, seconds=5.0)
@@ -89,9 +92,9 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
-    under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. dead_letters: topic of refused
-    outcomes. partitions: number of partitions of the outcome log. started: time at which this process began, seconds since 1970. solves,
-    plans: solves and recommendations on request, kept by position.
+    under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. past: contents of pools at past
+    positions. dead_letters: topic of refused outcomes. partitions: number of partitions of the outcome log. started: time at which this
+    process began, seconds since 1970. solves, plans: solves and recommendations on request, kept by position.
     """
 
     settings: Settings
@@ -109,6 +112,7 @@ class Context:
     feeds: Feeds
     agents: AgentIndexes
     pool_agents: PoolAgents
+    past: PastStates
     dead_letters: Topic
     clock: Callable[[], float] = time.time
     partitions: int = 1

@@ -1,13 +1,14 @@
-"""Boards as of an earlier position: live boards from kept checkpoints, solved boards from kept solves.
+"""Boards as of an earlier position: live boards folded again from the archive, or from kept checkpoints; solved boards from kept solves.
 
-Nothing is folded or solved again. A board is of the newest kept position at or before the requested one, and states its position.
-`EQUIRANK_CHECKPOINTS_KEPT` and `EQUIRANK_SOLVES_KEPT` set how many checkpoints and solves are kept.
+With an archive, a live board is of exactly the requested position (`PastContents`). Every other board is of the newest kept position at or
+before the requested one. All state their position. `EQUIRANK_CHECKPOINTS_KEPT` and `EQUIRANK_SOLVES_KEPT` set how many checkpoints and
+solves are kept.
 """
 
 import math
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from services.boards.reading import TRIES, Board, keeps_changing, past_solve
 from services.boards.result import AgentRow
 from services.boards.slice_boards import board_name
 from services.boards.store.beliefs import belief_intervals, believed
-from services.boards.store.protocol import ACTIVITY, StoreError
+from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
@@ -87,14 +88,73 @@ class NotKept(InputError):  # noqa: N818 - names the fact
         when: The request.
         kept: Position and time (seconds since 1970) of each kept state. The attribute `kept` holds the positions, sorted.
         setting: Name of the setting that limits the number of kept states.
+        why: Why the state cannot be folded again; empty if that was not tried.
     """
 
-    def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str) -> None:
+    def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str, why: str = "") -> None:
         self.kept = sorted({position for position, _ in kept})
         there = ", ".join(map(str, self.kept)) or "none yet"
         since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
         name, asked = ("at", _iso(when.time)) if when.time is not None else ("position", when.position)
-        super().__init__(name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more)")
+        super().__init__(
+            name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more){why and f'; {why}'}"
+        )
+
+
+class NotFolded(Exception):  # noqa: N818 - names the fact
+    """The content of a pool at a past position cannot be folded again. The text has the reason."""
+
+
+class StillFolding(Exception):  # noqa: N818 - names the fact
+    """The content of a pool at a past position needs more outcomes to be folded than one request may. The same request continues.
+
+    Args:
+        pool: Name of the pool.
+        position: Position that is reached.
+        end: Requested position, or the newest one for a request by time.
+    """
+
+    def __init__(self, pool: str, position: int, end: int) -> None:
+        reached = f"pool {pool} is folded to position {position} of {end}: send the request again to continue"
+        offline = f"`equirank solve --pool {pool} --to POSITION` rates outcomes without the API"
+        super().__init__(f"{reached}; {offline}")
+
+
+class PastContent(NamedTuple):
+    """The content of a pool at a past position.
+
+    entry: Pool, generation, position, number of outcomes and digest; it names no object. time: Time of its newest record, or of the
+    checkpoint that it was read from, in seconds since 1970. arrays: The content; they must not be changed.
+    """
+
+    entry: PoolEntry
+    time: float
+    arrays: Arrays
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+class PastContents(Protocol):
+    """Folds pools again, up to past positions."""
+
+    def content(self, head: PoolHead, when: When, generation: int | None = None) -> PastContent:
+        """The content of a pool at exactly a past position, or of all records that the log took by a time.
+
+        Args:
+            head: Head of the pool. A position after its one stands for its one.
+            when: The position or the time.
+            generation: Number of the generation; None for the one that serves the season of this moment
+                (`services.control.seasons.generation_at`).
+
+        Raises:
+            NotFolded: There is no archive, or log and archive lack the records, or the generation cannot be folded.
+            StillFolding: One call does not fold that many outcomes. The next one continues.
+            LogError: The log cannot be read now.
+            OSError: The checkpoints cannot be read now.
+        """
 
 
 def _iso(time: float) -> str:
@@ -106,10 +166,19 @@ def _iso(time: float) -> str:
 
 
 class PastBoards:
-    """Reads past boards. control: Returns the state of the control log; called only for live boards."""
+    """Reads past boards.
 
-    def __init__(self, store: RedisStore, files: CheckpointStore, control: Callable[[], ControlState]) -> None:
-        self._store, self._files, self._control = store, files, control
+    Args:
+        store: The store.
+        files: The checkpoints.
+        control: Returns the state of the control log; called only for live boards.
+        contents: Folds pools again; None reads kept states only.
+    """
+
+    def __init__(
+        self, store: RedisStore, files: CheckpointStore, control: Callable[[], ControlState], contents: PastContents | None = None
+    ) -> None:  # fmt: skip
+        self._store, self._files, self._control, self._contents = store, files, control, contents
 
     def board(self, rows: PastRows, now: float) -> Board | None:
         """Read a past board. Returns None if the pool has no such board.
@@ -119,9 +188,10 @@ class PastBoards:
             now: Seconds since 1970.
 
         Raises:
-            NotKept: The requested position or time is before all kept states.
-            SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, and the
-                request names none.
+            NotKept: The requested position or time is before all kept states, and cannot be folded again.
+            StillFolding: As of `PastContents`.
+            SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, the request
+                names none, and the board cannot be folded again.
             InputError: Both or neither of position and time are given, or the board is a live one of a slice.
             StoreError: The store or the checkpoints cannot be read now.
             LogError: The control log cannot be read.
@@ -136,7 +206,7 @@ class PastBoards:
                 raise InputError(
                     "slice", rows.part, f"must be left out: {rows.method} is an online method, whose slices have no past boards"
                 )
-            return self._live(rows, head.partition, now)
+            return self._live(rows, head, now)
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
@@ -156,9 +226,13 @@ class PastBoards:
                 return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
         raise keeps_changing(rows.pool, rows.method)
 
-    def _live(self, rows: PastRows, partition: int, now: float) -> Board:
+    def _live(self, rows: PastRows, head: PoolHead, now: float) -> Board:
         try:
-            kept = self._entries(rows, partition)
+            try:
+                return self._folded(rows, head, now)
+            except (NotFolded, BadObject) as error:
+                why = str(error)
+            kept = self._entries(rows, head.partition)
             reached = [(entry, written_at) for entry, written_at in kept if rows.when.reached(entry.position, written_at)]
             _check_generations(rows.when, [(entry.position, entry.generation) for entry, _ in reached])
             for entry, written_at in reached:
@@ -168,7 +242,14 @@ class PastBoards:
                     continue  # damaged, or deleted while it was read: an older one may be readable
         except OSError as error:
             raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
-        raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT")
+        raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT", why)
+
+    def _folded(self, rows: PastRows, head: PoolHead, now: float) -> Board:
+        """The board of a content that is folded again. Raises `BadObject` if its generation lacks the method."""
+        if self._contents is None:
+            raise NotFolded("")
+        found = self._contents.content(head, rows.when, rows.generation)
+        return board_of_content(found.entry, found.arrays, self._control(), rows, round(max(0.0, now - found.time), 3))
 
     def _entries(self, rows: PastRows, partition: int) -> list[tuple[PoolEntry, float]]:
         """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written.
@@ -203,7 +284,7 @@ def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, ro
         arrays: Arrays of its content: names of agents, activity, pool time, and the state of the method.
         control: State of the control log.
         rows: The requested rows.
-        age_seconds: Seconds since the content was written.
+        age_seconds: Seconds since the content was the newest one.
 
     Raises:
         BadObject: The control log has no such generation, or the generation has no such method.
