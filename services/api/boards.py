@@ -1,6 +1,7 @@
 """Routes of boards. The newest boards come from the store alone; past boards also come from checkpoints."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
@@ -10,9 +11,10 @@ from litestar import Request, Response, get
 from litestar.di import NamedDependency, Provide
 from litestar.params import QueryParameter
 
+from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from services.api.answers import Asked
-from services.api.board_answers import AskedBoard, BoardFormats, board_body, board_reply, format_of
+from services.api.board_answers import AskedBoard, BoardFormats, OfGeneration, board_body, board_reply, format_of
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name, context, reads
 from services.api.described import Described, problems
 from services.api.directory import Directory
@@ -29,7 +31,8 @@ from services.boards.cursors import Cursor, FilterCursor, ReplacedBoard
 from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
-from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, StillFolding, When
+from services.boards.past import LiveChange, NotKept, PastBoards, PastRows, SeveralGenerations
+from services.boards.past_contents import StillFolding, When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
 from services.boards.slice_boards import SliceName, activity_of, dimension_of, is_sliced, method_of, slice_of, slice_text
@@ -49,7 +52,17 @@ Against: TypeAlias = Annotated[
     QueryParameter(
         ge=0,
         le=2**63 - 1,
-        description="Position of the earlier solve. Default: the solve before the newest one.",
+        description="Position of the earlier solve. Default: the solve before the newest one. An online method needs it, and has a board "
+        "at every position that the archive reaches.",
+        schema_extra={"minimum": 0},
+    ),
+]
+Later: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(
+        ge=0,
+        le=2**63 - 1,
+        description="Of an online method: position of the later board. Default: the newest one.",
         schema_extra={"minimum": 0},
     ),
 ]
@@ -215,12 +228,54 @@ def list_solves(here: Here, pool: Pool, method: Method, part: SliceText = None) 
     return History(pool=pool, method=method, solves=solves, slice=part or msgspec.UNSET)
 
 
-@get("/v1/pools/{pool:str}/boards/{method:str}/diff", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
-@reads
-def compare_solves(
-    here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50, part: SliceText = None
+@get(
+    "/v1/pools/{pool:str}/boards/{method:str}/diff",
+    tags=["boards"],
+    operation_class=Described,
+    responses=problems(404, 409, 410, 422, 503),
+)
+async def compare_solves(
+    here: Here,
+    pool: Pool,
+    method: Method,
+    against: Against = None,
+    position: Later = None,
+    count: Count = 50,
+    part: SliceText = None,
+    generation: OfGeneration = None,
 ) -> Difference:
-    """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
+    """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
+
+    Of an online method: what changed from the board at `against` to the one at `position`.
+    """
+    head = await here.workers.readers.run(partial(here.store.live.head, check_pool_name(pool)))
+    if head is not None and method in head.live_methods:
+        wanted = _live_change(LiveChange(pool, method, -1 if against is None else against, position, count, generation), part)
+        return await here.workers.past.run(partial(_changes_of_live, here, head, wanted))
+    if position is not None or generation is not None:
+        rule = "must be left out: the newest solve of a solved method is compared, whichever generation it is of"
+        raise InputError("position, generation", (position, generation), rule)
+    return await here.workers.readers.run(partial(_changes_of_solved, here, pool, method, against, count, part))
+
+
+def _live_change(wanted: LiveChange, part: str | None) -> LiveChange:
+    """Return the request if it can be answered. Raises `InputError`."""
+    if part is not None:
+        raise InputError("slice", part, f"must be left out: {wanted.method} is an online method, whose slices have no past boards")
+    if wanted.against < 0:
+        raise InputError("against", None, f"must be sent: {wanted.method} is an online method, which has a board at every position")
+    return wanted
+
+
+def _changes_of_live(here: Context, head: PoolHead, wanted: LiveChange) -> Difference:
+    """The difference between two live boards. Raises `ApiError`, `InputError`."""
+    with past_problems():
+        found = _past_boards(here).changes(wanted, here.clock())
+    return here.pool_agents.columns(wanted.pool, head).difference(found)
+
+
+def _changes_of_solved(here: Context, pool: str, method: str, against: int | None, count: int, part: str | None) -> Difference:
+    """The difference between two kept solves. Raises `ApiError`, `InputError`."""
     name = board_name(method, part)
     read = partial(boards.changes, here.store.solved, pool, method, against, count, slice_text(part))
     found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read)
@@ -292,17 +347,16 @@ def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> 
 
 def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, when: When, count: int | None) -> Board:
     """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
-    files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
     generation, now, part = asked.generation if cursor is None else cursor.generation, here.clock(), slice_text(asked.part)
-    past = PastBoards(here.store, files, control, here.past)
+    past = _past_boards(here)
 
     def read(start: int, most: int) -> tuple[Board, str]:
         rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
         page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past.board, rows, now))
         return page, boards.past_version(page)
 
-    try:
+    with past_problems():
         if count is not None and asked.selects:
             return filtered.page_of_file(read, file_selection(here, asked), cursor if isinstance(cursor, FilterCursor) else None, count)
         page, version = read(start, most)
@@ -312,6 +366,17 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
             return filtered.matching_rows(page, file_selection(here, asked))
         page = boards.continued(page, version, cursor) if isinstance(cursor, Cursor) else boards.with_next(page, version, start)
         return page if len(page.rows) == most else msgspec.structs.replace(page, next=None)  # a kept solve has its best rows alone
+
+
+def _past_boards(here: Context) -> PastBoards:
+    return PastBoards(here.store, CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh, here.past)
+
+
+@contextmanager
+def past_problems() -> Iterator[None]:
+    """Raise the errors of past boards as `ApiError`."""
+    try:
+        yield
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
     except StillFolding as error:

@@ -6,9 +6,9 @@ solves are kept.
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ from ratings_core.online import Rater, Reading
 from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
-from services.boards.history import Past
+from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
+from services.boards.past_contents import NotFolded, PastContent, PastContents, When
 from services.boards.reading import TRIES, Board, keeps_changing, past_solve
-from services.boards.result import AgentRow
+from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import board_name
 from services.boards.store.beliefs import belief_intervals, believed
 from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
@@ -33,17 +34,7 @@ from services.control.records import ControlState
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.state.opening import initial_agents, rated_agents
 from services.state.parts import part
-
-
-class When(NamedTuple):
-    """The latest acceptable state: at or before a log position, or at or before a time (seconds since 1970). One of them is None."""
-
-    position: int | None = None
-    time: float | None = None
-
-    def reached(self, position: int, time: float) -> bool:
-        """Whether a state of this position, made at this time, is not later than the limit."""
-        return position <= self.position if self.position is not None else self.time is not None and time <= self.time
+from services.wire.pools import Kind
 
 
 class PastRows(NamedTuple):
@@ -65,6 +56,21 @@ class PastRows(NamedTuple):
     def takes(self, generation: int) -> bool:
         """Whether a board of this generation may answer the request."""
         return self.generation in (None, generation)
+
+
+class LiveChange(NamedTuple):
+    """A request for the difference between two boards of an online method.
+
+    against: Position of the earlier board. position: Position of the later one; None for the newest. most: Largest number of agents in
+    each list. generation: Number of the generation whose boards are compared; None for that of the moment.
+    """
+
+    pool: str
+    method: str
+    against: int
+    position: int | None
+    most: int
+    generation: int | None = None
 
 
 class SeveralGenerations(Exception):  # noqa: N818 - names the fact
@@ -101,60 +107,12 @@ class NotKept(InputError):  # noqa: N818 - names the fact
         )
 
 
-class NotFolded(Exception):  # noqa: N818 - names the fact
-    """The content of a pool at a past position cannot be folded again. The text has the reason."""
-
-
-class StillFolding(Exception):  # noqa: N818 - names the fact
-    """The content of a pool at a past position needs more outcomes to be folded than one request may. The same request continues.
-
-    Args:
-        pool: Name of the pool.
-        position: Position that is reached.
-        end: Requested position, or the newest one for a request by time.
-    """
-
-    def __init__(self, pool: str, position: int, end: int) -> None:
-        reached = f"pool {pool} is folded to position {position} of {end}: send the request again to continue"
-        offline = f"`equirank solve --pool {pool} --to POSITION` rates outcomes without the API"
-        super().__init__(f"{reached}; {offline}")
-
-
-class PastContent(NamedTuple):
-    """The content of a pool at a past position.
-
-    entry: Pool, generation, position, number of outcomes and digest; it names no object. time: Time of its newest record, or of the
-    checkpoint that it was read from, in seconds since 1970. arrays: The content; they must not be changed.
-    """
+class _Found(NamedTuple):
+    """A past board of an online method. entry, time: as of `PastContent`."""
 
     entry: PoolEntry
     time: float
-    arrays: Arrays
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(array.nbytes for array in self.arrays.values())
-
-
-class PastContents(Protocol):
-    """Folds pools again, up to past positions."""
-
-    def content(self, head: PoolHead, when: When, generation: int | None = None) -> PastContent:
-        """The content of a pool at exactly a past position, or of all records that the log took by a time.
-
-        Args:
-            head: Head of the pool. A position after its one stands for its one.
-            when: The position or the time.
-            generation: Number of the generation; None for the one that serves the season of this moment
-                (`services.control.seasons.generation_at`).
-
-        Raises:
-            NotFolded: There is no archive, or log and archive lack the records, or the generation cannot be folded.
-            StillFolding: One call does not fold that many outcomes. The next one continues.
-            LogError: The log cannot be read now.
-            OSError: The checkpoints cannot be read now.
-        """
+    board: Board
 
 
 def _iso(time: float) -> str:
@@ -206,7 +164,7 @@ class PastBoards:
                 raise InputError(
                     "slice", rows.part, f"must be left out: {rows.method} is an online method, whose slices have no past boards"
                 )
-            return self._live(rows, head, now)
+            return self._live(rows, head, now).board
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
@@ -226,7 +184,37 @@ class PastBoards:
                 return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
         raise keeps_changing(rows.pool, rows.method)
 
-    def _live(self, rows: PastRows, head: PoolHead, now: float) -> Board:
+    def changes(self, wanted: LiveChange, now: float) -> Difference:
+        """The difference between two boards of an online method.
+
+        Args:
+            wanted: The request.
+            now: Seconds since 1970.
+
+        Raises:
+            InputError: The pool has no such live board, or the positions are of two seasons or in the wrong order.
+            NotKept, StillFolding, SeveralGenerations, StoreError, LogError: As of `board`.
+        """
+        head = self._store.live.head(wanted.pool)
+        if head is None or wanted.method not in head.live_methods:
+            raise InputError("method", wanted.method, "must be a live board of the pool")
+        end = head.position if wanted.position is None else min(wanted.position, head.position)
+        if wanted.against > end:
+            raise InputError("against", wanted.against, f"must be at most the position of the later board, {end}")
+        asked = PastRows(wanted.pool, wanted.method, When(end), 0, ROWS, generation=wanted.generation)
+        after = self._live(asked, head, now)
+        before = self._live(asked._replace(when=When(wanted.against)), head, now)
+        made = self._control().generations[wanted.pool]
+        earlier, later = (made[found.board.generation].season for found in (before, after))
+        if earlier != later:
+            rule = f"must be in season {later}, as the later board is: ratings of two seasons are not compared"
+            raise InputError("against", wanted.against, rule)
+        parameters = [made[found.board.generation].fold.methods(Kind(head.kind)).get(wanted.method, {}) for found in (before, after)]
+        old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))
+        return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most)
+
+    def _live(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
+        """A past board of an online method. Raises as `board`."""
         try:
             try:
                 return self._folded(rows, head, now)
@@ -237,19 +225,22 @@ class PastBoards:
             _check_generations(rows.when, [(entry.position, entry.generation) for entry, _ in reached])
             for entry, written_at in reached:
                 try:
-                    return self._of_checkpoint(entry, rows, age_seconds=round(max(0.0, now - written_at), 3))
+                    return self._found(PastContent(entry, written_at, self._files.read_pool(entry)), rows, now)
                 except BadObject:
                     continue  # damaged, or deleted while it was read: an older one may be readable
         except OSError as error:
             raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
         raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT", why)
 
-    def _folded(self, rows: PastRows, head: PoolHead, now: float) -> Board:
+    def _folded(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
         """The board of a content that is folded again. Raises `BadObject` if its generation lacks the method."""
         if self._contents is None:
             raise NotFolded("")
-        found = self._contents.content(head, rows.when, rows.generation)
-        return board_of_content(found.entry, found.arrays, self._control(), rows, round(max(0.0, now - found.time), 3))
+        return self._found(self._contents.content(head, rows.when, rows.generation), rows, now)
+
+    def _found(self, content: PastContent, rows: PastRows, now: float) -> _Found:
+        age = round(max(0.0, now - content.time), 3)
+        return _Found(content.entry, content.time, board_of_content(content.entry, content.arrays, self._control(), rows, age))
 
     def _entries(self, rows: PastRows, partition: int) -> list[tuple[PoolEntry, float]]:
         """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written.
@@ -260,8 +251,24 @@ class PastBoards:
             return []
         return [(entry, manifest.written_at) for entry, manifest in self._files.kept_entries(partition, rows.pool, rows.generation)]
 
-    def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
-        return board_of_content(entry, self._files.read_pool(entry), self._control(), rows, age_seconds)
+
+def _compared(found: _Found, parameters: Mapping[str, float]) -> KeptRows:
+    """A live board as it is compared. parameters: Of its method."""
+    board, entry = found.board, found.entry
+    past = Past(
+        generation=entry.generation,
+        position=entry.position,
+        outcomes=entry.outcomes,
+        data=entry.digest,
+        parameters=dict(parameters),
+        solved_at=found.time,
+        version=VERSION,
+        certificate=CertificateRow(kind="none", value=None),
+        status="folded",
+        seconds=0.0,
+        total=board.total,
+    )
+    return KeptRows(past, [PastRow(row.agent, row.rating, row.rank) for row in board.rows])
 
 
 def _check_generations(when: When, reached: Sequence[tuple[int, int]]) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ratings_core.errors import InputError
-from services.boards.past import PastRows, When, board_of_content
+from services.boards.past import PastRows, board_of_content
+from services.boards.past_contents import When
 from services.boards.reading import Board, WithoutRow, age, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.slice_boards import board_name, is_sliced

@@ -96,7 +96,7 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
         assert f"elo (live) · language:{value}" in top("--slice", f"language:{value}").output
         for words, rule in (
             (("--slice", "map:c"), "must be a slice with the board elo: language:"),
-            (("--slice", f"language:{value}", "--diff"), "live boards keep no earlier solves"),
+            (("--slice", f"language:{value}", "--diff"), "whose slices have no past boards"),
             (("--slice", f"language:{value}", "--position", "9"), "whose slices have no past boards"),
             (("--slice", "x:y", "--season", "first"), "must be an ended season"),
         ):
@@ -125,7 +125,7 @@ REFUSED = [
     ("/agents/a1/outcomes", {"slice": "language:English"}, 422, "is not a query parameter"),
     ("/insight", {"slice": "language:English"}, 422, "is not a query parameter"),
     ("/boards/elo/history", {"slice": "language:English"}, 404, "no solved board elo of the slice language:English"),
-    ("/boards/elo/diff", {"slice": "language:English"}, 404, "two kept solves of elo of the slice"),
+    ("/boards/elo/diff", {"slice": "language:English"}, 422, "whose slices have no past boards"),
 ]
 
 

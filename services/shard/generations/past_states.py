@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ratings_core.arrays.digest import digest
 from ratings_core.errors import MissingExtraError
-from services.boards.past import NotFolded, PastContent, StillFolding, When
+from services.boards.past_contents import NotFolded, PastContent, StillFolding, When
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.slice_entries import slice_entries, with_digests
@@ -67,6 +67,8 @@ class PastStates:
         made = _chosen(control, head.pool, None if when.position is None else position, when.time or 0.0, generation)
         until = inf if when.time is None else when.time
         try:
+            if position > (log_end := self._log.outcomes.end(head.partition)):
+                raise NotFolded(f"the log ends at {log_end}, before the pool's position {position}")
             with self._lock:
                 return self._content(control, made, head.partition, position, until)
         except (SeasonNotFolded, WrongLog, MissingExtraError) as error:

@@ -1,5 +1,6 @@
 """Live boards of any past position, folded again from the archive: those that were served at the position, bit for bit."""
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,7 +10,7 @@ import httpx
 import pytest
 
 from services.archive import records as archived_records
-from services.boards.past import NotFolded, StillFolding, When
+from services.boards.past_contents import NotFolded, StillFolding, When
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
@@ -47,6 +48,13 @@ def rows(client: httpx.Client, method: str, **when: Any) -> list[tuple[Any, ...]
     """Agent, rating, deviation, rank and mark of each row, by agent: equal ratings are in any order."""
     names = ("agent", "rating", "deviation", "rank", "provisional")
     return sorted(tuple(row.get(name) for name in names) for row in board(client, method, **when)["rows"])
+
+
+def difference(client: httpx.Client, **query: int) -> dict[str, Any]:
+    answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params={"count": 1000, **query})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
 
 
 def ratings(client: httpx.Client, **when: Any) -> dict[str, float]:
@@ -103,6 +111,44 @@ def test_by_default_it_is_by_the_rules_of_now_and_on_request_by_those_of_then(se
     assert (answer.status_code, "readers saw no generation 3" in answer.text) == (410, True)
 
 
+def test_what_changed_between_two_positions_is_the_difference_of_their_boards(
+    settings: Settings, log: Log, client: httpx.Client, run: Run
+) -> None:
+    fold(settings, log, 0, 300)
+    forget(settings, archive(settings))
+    found = difference(client, against=7, position=20)
+    old, new = (ratings(client, position=position) for position in (7, 20))
+    assert [found[end]["position"] for end in ("before", "after")] == [7, 20]
+    assert (found["outcomes"], found["because"], found["compared"]) == (130, ["outcomes"], 10_000)
+    assert {row["agent"]: (row["rating_before"], row["rating"]) for row in found["moved"]} == {
+        name: (old[name], rating) for name, rating in new.items()
+    }
+    assert difference(client, against=7)["after"] == difference(client, against=0, position=30)["after"]
+    first = difference(client, against=0, position=30)
+    assert {row["agent"] for row in first["joined"]} == set(ratings(client))
+    same = difference(client, against=20, position=20)
+    assert (same["because"], same["moved"], same["outcomes"]) == ([], [], 0)
+    shown = run("top", "--pool", POOL, "--diff", "--against", "7", "--position", "20", "--format", "json")
+    assert json.loads(shown) == found | {"moved": json.loads(shown)["moved"]}
+    assert '"position":12' in run("top", "--pool", POOL, "--position", "12", "--format", "json")
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({}, "must be sent: elo is an online method"),
+        ({"against": 21, "position": 20}, "must be at most the position of the later board, 20"),
+        ({"against": 5, "slice": "a:b"}, "whose slices have no past boards"),
+    ],
+)
+def test_a_difference_that_cannot_be_is_refused(
+    settings: Settings, log: Log, client: httpx.Client, params: dict[str, Any], words: str
+) -> None:
+    fold(settings, log, 0, 200)
+    answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params=params)
+    assert (answer.status_code, words in answer.text) == (422, True), answer.text
+
+
 def test_a_position_of_an_ended_season_has_the_board_of_that_season(settings: Settings, log: Log, client: httpx.Client, run: Run) -> None:
     fold(settings, log, 0, 200)
     was, at = ratings(client), time.time()
@@ -116,6 +162,8 @@ def test_a_position_of_an_ended_season_has_the_board_of_that_season(settings: Se
     assert ratings(client, at=str(at)) == was
     assert board(client, position=19)["generation"] == 1
     assert ratings(client, position=position) == present
+    answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params={"against": 5})
+    assert (answer.status_code, "must be in season autumn" in answer.text) == (422, True)
     first = board(client, position=20)
     assert (first["generation"], first["outcomes"], first["total"]) == (2, 0, len(was))
 

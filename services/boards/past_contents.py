@@ -1,0 +1,74 @@
+"""Contents of pools at past positions, as boards and explanations read them. `services.shard.generations.past_states` folds them."""
+
+from typing import NamedTuple, Protocol
+
+from ratings_core.arrays.frozen import Arrays
+from services.boards.store.protocol import PoolHead
+from services.checkpoints.checkpoint import PoolEntry
+
+
+class When(NamedTuple):
+    """The latest acceptable state: at or before a log position, or at or before a time (seconds since 1970). One of them is None."""
+
+    position: int | None = None
+    time: float | None = None
+
+    def reached(self, position: int, time: float) -> bool:
+        """Whether a state of this position, made at this time, is not later than the limit."""
+        return position <= self.position if self.position is not None else self.time is not None and time <= self.time
+
+
+class NotFolded(Exception):  # noqa: N818 - names the fact
+    """The content of a pool at a past position cannot be folded again. The text has the reason."""
+
+
+class StillFolding(Exception):  # noqa: N818 - names the fact
+    """The content of a pool at a past position needs more outcomes to be folded than one request may. The same request continues.
+
+    Args:
+        pool: Name of the pool.
+        position: Position that is reached.
+        end: Requested position, or the newest one for a request by time.
+    """
+
+    def __init__(self, pool: str, position: int, end: int) -> None:
+        reached = f"pool {pool} is folded to position {position} of {end}: send the request again to continue"
+        offline = f"`equirank solve --pool {pool} --to POSITION` rates outcomes without the API"
+        super().__init__(f"{reached}; {offline}")
+
+
+class PastContent(NamedTuple):
+    """The content of a pool at a past position.
+
+    entry: Pool, generation, position, number of outcomes and digest; it names no object. time: Time of its newest record, or of the
+    checkpoint that it was read from, in seconds since 1970. arrays: The content; they must not be changed.
+    """
+
+    entry: PoolEntry
+    time: float
+    arrays: Arrays
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+class PastContents(Protocol):
+    """Folds pools again, up to past positions."""
+
+    def content(self, head: PoolHead, when: When, generation: int | None = None) -> PastContent:
+        """The content of a pool at exactly a past position, or of all records that the log took by a time.
+
+        Args:
+            head: Head of the pool. A position after its one stands for its one.
+            when: The position or the time.
+            generation: Number of the generation; None for the one that serves the season of this moment
+                (`services.control.seasons.generation_at`).
+
+        Raises:
+            NotFolded: There is no archive, or log and archive lack the records, or the generation cannot be folded.
+            StillFolding: One call does not fold that many outcomes. The next one continues.
+            LogError: The log cannot be read now.
+            OSError: The checkpoints cannot be read now.
+        """
