@@ -10,13 +10,12 @@ from litestar.params import QueryParameter
 from ratings_core.errors import SolverError
 from ratings_core.methods.explained import UnknownAgent
 from ratings_core.records.names import check_name
-from services.api.boards import read_or_raise
+from services.api.boards import past_problems, read_or_raise
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
 from services.api.pools import published
 from services.api.problems import ApiError, nothing_yet
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.past import NotKept
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import INSIGHT, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
@@ -35,7 +34,7 @@ Since: TypeAlias = Annotated[
         name="from",
         ge=0,
         le=2**63 - 1,
-        description="Position of the earlier state to compare with: the newest kept checkpoint at or before it.",
+        description="Position of the earlier state to compare with. Without an archive: the newest kept checkpoint at or before it.",
         schema_extra={"minimum": 0},
     ),
 ]
@@ -84,13 +83,12 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
     """The answer. index: The pool's index; None for a solved method."""
     files = CheckpointStore(here.settings.checkpoint_url)
     try:
-        if index is not None:
-            return why_live(files, here.store, head, index, method, asked)
-        return why(files, head, _solved_board(here, head, method), asked, here.solves)
+        with past_problems():
+            if index is not None:
+                return why_live(files, here.store, head, index, method, asked, here.past)
+            return why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
     except UnknownAgent as error:
         raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
-    except NotKept as error:
-        raise ApiError(410, "not kept", str(error)) from error
     except SolverError as error:
         raise ApiError(422, "no certain ratings", f"{method} did not reach its accuracy on the newest checkpoint: {error}") from error
     except (NoCheckpoint, NoIndex) as error:

@@ -1,7 +1,7 @@
 """`equirank why`: explain an agent's rating."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from services.backends import open_store
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.agent_details import index_of
 from services.cli.installation import head_of, settings_of
+from services.cli.logs import past_contents
 from services.cli.top import Format
 from services.solve.why import Asked
 from services.solve.why import why as computed
@@ -44,16 +45,17 @@ def why(
     """Explain an agent's rating: contributions by opponent and task, and the outcomes that decide its rank."""
     settings, asked = settings_of(data), Asked(agent, flips, since, until, count)
     files = CheckpointStore(settings.checkpoint_url)
-    with closing(open_store(settings)) as store:
+    past = nullcontext() if since is None and until is None else past_contents(settings, files)
+    with closing(open_store(settings)) as store, past as contents:
         head = head_of(settings, store.live, pool, "POOL")
         page = store.solved.page(pool, method, 0, 1)
         if method in head.online:
-            answer = why_live(files, store, head, index_of(settings, head), method, asked)
+            answer = why_live(files, store, head, index_of(settings, head), method, asked, contents)
         elif page is None or not page[1]:
             rule = f"must be a method with a board of pool {pool} (`equirank methods --pool {pool}` lists the choice)"
             raise InputError("--method", method, rule)
         else:
-            answer = computed(files, head, page[0], asked)
+            answer = computed(files, head, page[0], asked, contents=contents)
     if format == "json":
         typer.echo(msgspec.json.encode(answer).decode())
     else:

@@ -17,11 +17,12 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards.agent_history import kept_history, online_method, read_history
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.outcome_history import OutcomeHistoryReader
+from services.boards.past_contents import PastContents
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.segments import DRAWN, DUEL, LOST, WON, Rows, Segment, row_type
-from services.solve.problems.serving import kept_entry
+from services.solve.problems.serving import pool_at
 from services.solve.why import Asked
 from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, WhyState, WhySum, WhyTerm
 
@@ -62,7 +63,10 @@ class _Outcomes(NamedTuple):
         return _Outcomes(self.number[kept], self.rows[kept], [self.segments[at] for at in np.flatnonzero(kept).tolist()])
 
 
-def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, method: str, asked: Asked) -> Why:
+def why_live(
+    files: CheckpointStore, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, method: str, asked: Asked,
+    contents: PastContents | None = None,
+) -> Why:  # fmt: skip
     """Explain the rating of an agent by an online method.
 
     Args:
@@ -72,6 +76,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         index: The pool's index, of the generation of `head`; or why it is missing.
         method: An online method of the pool.
         asked: What is asked.
+        contents: Folds pools again up to positions of the request; None takes kept checkpoints instead.
 
     Returns:
         The explanation at the newest checkpoint, or at `until`.
@@ -81,7 +86,8 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         InputError: The history has no outcome of the agent at the position, `flips` is true, `since` is after `until`, or the pool keeps no
             history.
         NoIndex: The index is missing, or the history cannot be read now.
-        NotKept: A position is before all kept checkpoints.
+        NotKept: A position is before all kept checkpoints, and the pool cannot be folded again.
+        StillFolding, LogError: As of `PastContents`.
         NoCheckpoint: A checkpoint cannot be read now.
         StoreError: The store does not answer.
     """
@@ -96,7 +102,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
     known, agent, history = kept
     online_method(history, method)
     newest = known.entry
-    if asked.until is not None and (entry := kept_entry(files, head, asked.until)).outcomes < newest.outcomes:
+    if asked.until is not None and (entry := pool_at(files, head, asked.until, contents).entry).outcomes < newest.outcomes:
         newest = entry
     outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
     outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
@@ -108,7 +114,8 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
     rest = {_START: start} | ({_MISSING: jumps} if jumps else {})
     change = None
     if asked.since is not None:
-        earlier = min(kept_entry(files, head, asked.since), newest, key=lambda entry: entry.outcomes)  # the index can be the older one
+        known_then = pool_at(files, head, asked.since, contents).entry
+        earlier = min(known_then, newest, key=lambda entry: entry.outcomes)  # the index can be the older one
         newer = outcomes.cut(outcomes.number > earlier.outcomes)
         before = float(newer.rows[f"before.{method}"][0]) if len(newer.rows) else rating
         recent = read_history(lambda: _by_opponent(known, agent, method, newer), known)

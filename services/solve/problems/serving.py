@@ -1,12 +1,14 @@
-"""The checkpoints of the generation that readers see, for computations on request: the newest one, and earlier ones that are kept."""
+"""Contents of the generation that readers see, for computations on request: of checkpoints, or folded again up to a past position."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from services.boards.past import NotKept
-from services.boards.past_contents import When
+from services.boards.past_contents import NotFolded, PastContents, When
 from services.boards.store.protocol import PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
@@ -16,6 +18,50 @@ Arrays = dict[str, NDArray[Any]]
 
 class NoCheckpoint(StoreError):  # noqa: N818 - names the fact
     """There is no checkpoint of what readers see of a pool, or it cannot be read now."""
+
+
+class PoolAt(NamedTuple):
+    """A pool at a position. entry: Its entry. arrays: Reads its arrays, which must not be changed; raises `NoCheckpoint`."""
+
+    entry: PoolEntry
+    arrays: Callable[[], Arrays]
+
+
+def newest(files: CheckpointStore, head: PoolHead) -> PoolAt:
+    """The pool at the newest checkpoint of its serving generation. Raises `NoCheckpoint`."""
+    entry = serving_entry(files, head)
+    return PoolAt(entry, partial(arrays_of, files, entry))
+
+
+def pool_at(files: CheckpointStore, head: PoolHead, position: int, contents: PastContents | None) -> PoolAt:
+    """The pool at a log position, by its serving generation.
+
+    Args:
+        files: The checkpoints.
+        head: Head of the pool.
+        position: The position. One that is later than the head's stands for the head's.
+        contents: Folds pools again; None reads checkpoints only.
+
+    Returns:
+        The pool at exactly this position. If it cannot be folded again: at the newest kept checkpoint at or before it.
+
+    Raises:
+        NotKept: The pool cannot be folded again, and all kept checkpoints are later.
+        StillFolding, LogError: As of `PastContents`.
+        NoCheckpoint: There is no checkpoint yet, or it cannot be read now.
+    """
+    why = ""
+    if contents is not None:
+        try:
+            found = contents.content(head, When(position), head.generation)
+        except NotFolded as error:
+            why = str(error)
+        except OSError as error:
+            raise _unreadable(head.pool, error) from error
+        else:
+            return PoolAt(found.entry, lambda: found.arrays)
+    entry = kept_entry(files, head, position, why)
+    return PoolAt(entry, partial(arrays_of, files, entry))
 
 
 def serving_entry(files: CheckpointStore, head: PoolHead) -> PoolEntry:
@@ -30,8 +76,8 @@ def serving_entry(files: CheckpointStore, head: PoolHead) -> PoolEntry:
     return newest[0]
 
 
-def kept_entry(files: CheckpointStore, head: PoolHead, position: int) -> PoolEntry:
-    """The newest kept checkpoint of the serving generation at or before a log position.
+def kept_entry(files: CheckpointStore, head: PoolHead, position: int, why: str = "") -> PoolEntry:
+    """The newest kept checkpoint of the serving generation at or before a log position. why: As of `NotKept`.
 
     Raises:
         NotKept: All kept checkpoints are later.
@@ -45,7 +91,7 @@ def kept_entry(files: CheckpointStore, head: PoolHead, position: int) -> PoolEnt
                 return entry
     except OSError as error:
         raise _unreadable(head.pool, error) from error
-    raise NotKept(when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
+    raise NotKept(when, kept, "EQUIRANK_CHECKPOINTS_KEPT", why)
 
 
 def arrays_of(files: CheckpointStore, entry: PoolEntry) -> Arrays:

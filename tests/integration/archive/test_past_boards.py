@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from services.archive import records as archived_records
@@ -21,9 +22,10 @@ from services.runtime.settings import Settings
 from services.shard.generations.past_states import PastStates
 from services.wire.pools import Kind
 from tests.support.archiving import archive, fold, served_api
+from tests.support.boards import solved_of
 from tests.support.command_line import Run
 from tests.support.forgetting import forget
-from tests.support.worker import counted, folded_without, head_of, newest_digest, play, published, retract, until, working
+from tests.support.worker import counted, folded_without, head_of, newest_digest, play, published, retract, store_of, until, working
 
 POOL = simulated.POOL
 METHODS = ("elo", "sco", "weng_lin", "outcomes")
@@ -147,6 +149,29 @@ def test_a_difference_that_cannot_be_is_refused(
     fold(settings, log, 0, 200)
     answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params=params)
     assert (answer.status_code, words in answer.text) == (422, True), answer.text
+
+
+@pytest.mark.parametrize("method", ["elo", "bradley_terry", "copeland"])
+def test_a_rating_is_explained_at_any_two_positions(settings: Settings, log: Log, client: httpx.Client, run: Run, method: str) -> None:
+    fold(settings, log, 0, 300)
+    forget(settings, archive(settings))
+    with store_of(settings) as store:
+        store.solved.publish(msgspec.structs.replace(solved_of(POOL, method=method, position=30), log=log.outcomes.identity))
+    answer = client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params={"from": 7, "to": 20, "count": 1000})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    change = found["change"]
+    assert (found["position"], found["outcomes"], change["outcomes"]) == (20, 200, 130)
+    assert [change[end]["position"] for end in ("before", "after")] == [7, 20]
+    if method == "elo":
+        assert [change[end]["rating"] for end in ("before", "after")] == [ratings(client, position=at)["pebble"] for at in (7, 20)]
+    if method != "copeland":
+        effects = sum(move["effect"] for move in change["moves"]) + change["joined_effect"]
+        assert effects == pytest.approx(change["after"]["rating"] - change["before"]["rating"])
+    shown = json.loads(run("why", POOL, "pebble", "--method", method, "--from", "7", "--to", "20", "--count", "1000", "--format", "json"))
+    assert shown["change"] == change
+    answer = client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params={"from": 0})
+    assert answer.status_code in (200, 422), answer.text
 
 
 def test_a_position_of_an_ended_season_has_the_board_of_that_season(settings: Settings, log: Log, client: httpx.Client, run: Run) -> None:
