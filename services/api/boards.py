@@ -1,7 +1,6 @@
 """Routes of boards. The newest boards come from the store alone; past boards also come from checkpoints."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
@@ -18,10 +17,11 @@ from services.api.board_answers import AskedBoard, BoardFormats, OfGeneration, b
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name, context, reads
 from services.api.described import Described, problems
 from services.api.directory import Directory
+from services.api.past_boards import past_board, past_boards, past_problems, past_solves
 from services.api.polls import sent
 from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
-from services.api.problems import RETRY, ApiError, not_there_now, nothing_yet
+from services.api.problems import ApiError, not_there_now, nothing_yet
 from services.api.replies import Boards, History, Value
 from services.api.slices import SliceText, board_name, board_text
 from services.boards import filtered
@@ -31,14 +31,13 @@ from services.boards.cursors import Cursor, FilterCursor, ReplacedBoard
 from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
-from services.boards.past import LiveChange, NotKept, PastBoards, PastRows, SeveralGenerations
-from services.boards.past_contents import StillFolding, When
+from services.boards.past import LiveChange, PastRows
+from services.boards.past_contents import When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
 from services.boards.slice_boards import SliceName, activity_of, dimension_of, is_sliced, method_of, slice_of, slice_text
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
-from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
 from services.solve.planning.jobs import JobStatus
 from services.solve.registry.choice import choices
@@ -62,7 +61,7 @@ Later: TypeAlias = Annotated[
     QueryParameter(
         ge=0,
         le=2**63 - 1,
-        description="Of an online method: position of the later board. Default: the newest one.",
+        description="Position of the later board. Default: the newest one. A solved method is then solved on request at both positions.",
         schema_extra={"minimum": 0},
     ),
 ]
@@ -185,8 +184,7 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
     count = asked.rows(form)
     if when is not None:
-        live = head is not None and asked.method in head.live_methods
-        workers, read = here.workers.past if live else here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, count)
+        workers, read = here.workers.past, partial(_get_past, here, asked, cursor, when, count)
     else:
         everyone = asked.everyone or form is not BoardFormat.JSON
         read = partial(_get_newest, here, asked, cursor, count, everyone=everyone)
@@ -246,16 +244,31 @@ async def compare_solves(
 ) -> Difference:
     """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
 
-    Of an online method: what changed from the board at `against` to the one at `position`.
+    Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
+    two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept.
     """
     head = await here.workers.readers.run(partial(here.store.live.head, check_pool_name(pool)))
     if head is not None and method in head.live_methods:
         wanted = _live_change(LiveChange(pool, method, -1 if against is None else against, position, count, generation), part)
         return await here.workers.past.run(partial(_changes_of_live, here, head, wanted))
-    if position is not None or generation is not None:
-        rule = "must be left out: the newest solve of a solved method is compared, whichever generation it is of"
-        raise InputError("position, generation", (position, generation), rule)
+    if position is not None:
+        wanted = LiveChange(pool, method, -1 if against is None else against, position, count, generation)
+        return await here.workers.past.run(partial(_changes_solved_again, here, wanted, part))
+    if generation is not None:
+        raise InputError("generation", generation, "must be sent with position: else the two solves are kept ones, of any generation")
     return await here.workers.readers.run(partial(_changes_of_solved, here, pool, method, against, count, part))
+
+
+def _changes_solved_again(here: Context, wanted: LiveChange, part: str | None) -> Difference:
+    """The difference between two solves on request. Raises `ApiError`, `InputError`."""
+    if wanted.against < 0 or wanted.position is None:
+        raise InputError("against", None, "must be sent with position")
+    name = board_name(wanted.method, part)
+    read = partial(past_solves, here, wanted.pool, name)
+    with past_problems():
+        solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, part)}", read)
+        found = solves.changes(wanted.against, wanted.position, wanted.most, wanted.generation)
+    return here.pool_agents.columns(wanted.pool, solves.head).difference(found)
 
 
 def _live_change(wanted: LiveChange, part: str | None) -> LiveChange:
@@ -270,7 +283,7 @@ def _live_change(wanted: LiveChange, part: str | None) -> LiveChange:
 def _changes_of_live(here: Context, head: PoolHead, wanted: LiveChange) -> Difference:
     """The difference between two live boards. Raises `ApiError`, `InputError`."""
     with past_problems():
-        found = _past_boards(here).changes(wanted, here.clock())
+        found = past_boards(here).changes(wanted, here.clock())
     return here.pool_agents.columns(wanted.pool, head).difference(found)
 
 
@@ -349,11 +362,10 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
     """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
     generation, now, part = asked.generation if cursor is None else cursor.generation, here.clock(), slice_text(asked.part)
-    past = _past_boards(here)
 
     def read(start: int, most: int) -> tuple[Board, str]:
         rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
-        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past.board, rows, now))
+        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past_board, here, rows, now))
         return page, boards.past_version(page)
 
     with past_problems():
@@ -366,25 +378,6 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
             return filtered.matching_rows(page, file_selection(here, asked))
         page = boards.continued(page, version, cursor) if isinstance(cursor, Cursor) else boards.with_next(page, version, start)
         return page if len(page.rows) == most else msgspec.structs.replace(page, next=None)  # a kept solve has its best rows alone
-
-
-def _past_boards(here: Context) -> PastBoards:
-    return PastBoards(here.store, CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh, here.past)
-
-
-@contextmanager
-def past_problems() -> Iterator[None]:
-    """Raise the errors of past boards as `ApiError`."""
-    try:
-        yield
-    except NotKept as error:
-        raise ApiError(410, "not kept", str(error)) from error
-    except StillFolding as error:
-        raise ApiError(503, "still folding", str(error), headers=RETRY) from error
-    except SeveralGenerations as error:
-        raise ApiError(409, "several generations", str(error)) from error
-    except ReplacedBoard as error:
-        raise ApiError(410, "board replaced", str(error)) from error
 
 
 def file_selection(here: Context, asked: AskedBoard) -> filtered.Selection:

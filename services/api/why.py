@@ -7,12 +7,12 @@ from typing import Annotated, TypeAlias
 from litestar import get
 from litestar.params import QueryParameter
 
-from ratings_core.errors import SolverError
 from ratings_core.methods.explained import UnknownAgent
 from ratings_core.records.names import check_name
-from services.api.boards import past_problems, read_or_raise
+from services.api.boards import read_or_raise
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
+from services.api.past_boards import past_problems
 from services.api.pools import published
 from services.api.problems import ApiError, nothing_yet
 from services.boards.agent_index import AgentIndex, NoIndex
@@ -89,8 +89,6 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
             return why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
     except UnknownAgent as error:
         raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
-    except SolverError as error:
-        raise ApiError(422, "no certain ratings", f"{method} did not reach its accuracy on the newest checkpoint: {error}") from error
     except (NoCheckpoint, NoIndex) as error:
         seconds = str(math.ceil(here.settings.checkpoint_seconds))
         raise ApiError(503, "no checkpoint yet", f"{error}: wait as Retry-After says", headers={"Retry-After": seconds}) from error

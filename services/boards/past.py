@@ -98,13 +98,17 @@ class NotKept(InputError):  # noqa: N818 - names the fact
     """
 
     def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str, why: str = "") -> None:
+        self._asked = when, kept, setting
         self.kept = sorted({position for position, _ in kept})
         there = ", ".join(map(str, self.kept)) or "none yet"
         since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
         name, asked = ("at", _iso(when.time)) if when.time is not None else ("position", when.position)
-        super().__init__(
-            name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more){why and f'; {why}'}"
-        )
+        reason = f"; {why}" if why else ""
+        super().__init__(name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more){reason}")
+
+    def because(self, why: str) -> "NotKept":
+        """The same error with the reason why the state cannot be folded again."""
+        return NotKept(*self._asked, why)
 
 
 class _Found(NamedTuple):

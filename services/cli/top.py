@@ -22,7 +22,7 @@ from services.boards.history import Difference, Moved
 from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
 from services.boards.result import PENDING, Intervals
-from services.boards.slice_boards import SliceName, slice_text
+from services.boards.slice_boards import SliceName, board_name, slice_text
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
@@ -31,7 +31,7 @@ from services.runtime.settings import Provisional, Settings
 from services.solve.planning.jobs import JobStatus
 
 if TYPE_CHECKING:
-    from services.boards.past import PastBoards
+    from services.boards.past import NotKept, PastBoards, PastRows
 
 LIVE: Final = (*ONLINE, ACTIVITY)
 """Names that live boards can have."""
@@ -135,12 +135,35 @@ def _past(settings: Settings, store: RedisStore, asked: PastBoard, count: int) -
 
     Raises `NotKept`, and `InputError` if the position has boards of several generations, or the board is a live one of a slice.
     """
-    from services.boards.past import PastRows  # noqa: PLC0415 - imports kernels, which takes time
+    from services.boards.past import NotKept, PastRows  # noqa: PLC0415 - imports kernels, which takes time
     from services.boards.past_contents import When  # noqa: PLC0415
 
     rows = PastRows(asked.pool, asked.method, When(*asked.when), 0, count, settings.provisional, asked.generation, slice_text(asked.part))
-    with _past_boards(settings, store, asked.method) as boards:
-        return boards.board(rows, time.time())
+    try:
+        with _past_boards(settings, store, asked.method) as boards:
+            return boards.board(rows, time.time())
+    except NotKept as error:
+        if asked.method in LIVE:
+            raise
+        return _solved_again(settings, store, rows, error)
+
+
+def _solved_again(settings: Settings, store: RedisStore, rows: "PastRows", not_kept: "NotKept") -> Board:
+    """The board of a solve on request. Raises `not_kept` with the reason if the pool cannot be folded to the position."""
+    from services.boards.past_contents import NotFolded  # noqa: PLC0415 - imports kernels, which takes time
+    from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
+    from services.cli.logs import past_contents  # noqa: PLC0415
+    from services.solve.past_solves import PastSolves  # noqa: PLC0415
+    from services.solve.why import SOLVES_KEPT, Solves  # noqa: PLC0415
+
+    head, page = store.live.head(rows.pool), store.solved.page(rows.pool, board_name(rows.method, rows.part), 0, 1)
+    with past_contents(settings, CheckpointStore(settings.checkpoint_url)) as contents:
+        if head is None or page is None or not page[1] or contents is None:
+            raise not_kept
+        try:
+            return PastSolves(head, page[0], contents, Solves(SOLVES_KEPT)).board(rows, time.time())
+        except NotFolded as why:
+            raise not_kept.because(str(why)) from why
 
 
 def _changed_live(settings: Settings, store: RedisStore, asked: PastBoard, against: int | None, count: int) -> Difference:

@@ -99,7 +99,7 @@ def why(
     begun, solves = time.perf_counter(), solves or Solves(SOLVES_KEPT)
     if asked.since is not None and asked.until is not None and asked.since > asked.until:
         raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
-    _check_repeatable(board, flips=asked.flips)
+    check_repeatable(board, flips=asked.flips)
     state = newest(files, head) if asked.until is None else pool_at(files, head, asked.until, contents)
     entry, solve = state.entry, solved_at(state, board, solves)
     answer = explained(solve, asked, entry.outcomes)
@@ -184,7 +184,8 @@ def _solve(method: str, problem: Problem, parameters: registry.Parameters) -> So
     taken = _without_intervals(registry.taken(method, problem, parameters))
     most = MOST_AGENTS[taken.method.cost]
     if len(taken.problem.names) > most:
-        rule = f"must be at most {most} to explain a rating by {method} on request; solve fewer agents (most_agents), or a file (--why)"
+        offline = "`equirank solve --pool` has no limit"
+        rule = f"must be at most {most} to solve {method} on request; solve fewer agents (most_agents), or offline: {offline}"
         raise TooLarge("agents", len(taken.problem.names), rule)
     return Solve(taken, taken.rated())
 
@@ -194,7 +195,7 @@ def _without_intervals(taken: registry.Taken) -> registry.Taken:
     return taken._replace(values={name: _WITHOUT_INTERVALS.get(name, value) for name, value in taken.values.items()})
 
 
-def _check_repeatable(board: SolvedBoard, *, flips: bool) -> None:
+def check_repeatable(board: SolvedBoard, *, flips: bool = False) -> None:
     """Raise `TooLarge` if the published solve took too long to be repeated, or a newer one failed.
 
     The failed one can have exceeded its time or memory. A solve on request has no such limits, because it runs in a thread of the API.

@@ -57,7 +57,7 @@ def pool_at(files: CheckpointStore, head: PoolHead, position: int, contents: Pas
         except NotFolded as error:
             why = str(error)
         except OSError as error:
-            raise _unreadable(head.pool, error) from error
+            raise unreadable(head.pool, error) from error
         else:
             return PoolAt(found.entry, lambda: found.arrays)
     entry = kept_entry(files, head, position, why)
@@ -69,7 +69,7 @@ def serving_entry(files: CheckpointStore, head: PoolHead) -> PoolEntry:
     try:
         newest = files.newest_entry(head.partition, head.pool, head.generation)
     except (BadObject, OSError) as error:
-        raise _unreadable(head.pool, error) from error
+        raise unreadable(head.pool, error) from error
     if newest is None:
         why = f"pool {head.pool} has no checkpoint of generation {head.generation} that can be read here yet"
         raise NoCheckpoint(why, retriable=True)
@@ -90,7 +90,7 @@ def kept_entry(files: CheckpointStore, head: PoolHead, position: int, why: str =
             if when.reached(entry.position, manifest.written_at):
                 return entry
     except OSError as error:
-        raise _unreadable(head.pool, error) from error
+        raise unreadable(head.pool, error) from error
     raise NotKept(when, kept, "EQUIRANK_CHECKPOINTS_KEPT", why)
 
 
@@ -99,9 +99,10 @@ def arrays_of(files: CheckpointStore, entry: PoolEntry) -> Arrays:
     try:
         arrays: dict[str, np.ndarray[Any, Any]] = files.read_pool(entry)
     except (BadObject, OSError) as error:
-        raise _unreadable(entry.pool, error) from error
+        raise unreadable(entry.pool, error) from error
     return arrays
 
 
-def _unreadable(pool: str, error: Exception) -> NoCheckpoint:
+def unreadable(pool: str, error: Exception) -> NoCheckpoint:
+    """The error for checkpoints of a pool that cannot be read now."""
     return NoCheckpoint(f"the checkpoint of pool {pool} cannot be read now: {error}", retriable=True)

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from services.archive import records as archived_records
+from services.boards.history import kept
 from services.boards.past_contents import NotFolded, StillFolding, When
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.erasures import ErasureRequest, erased_name
@@ -20,12 +21,13 @@ from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard.generations.past_states import PastStates
+from services.solve.registry.methods import problem_for, solve
 from services.wire.pools import Kind
 from tests.support.archiving import archive, fold, served_api
 from tests.support.boards import solved_of
 from tests.support.command_line import Run
 from tests.support.forgetting import forget
-from tests.support.worker import counted, folded_without, head_of, newest_digest, play, published, retract, store_of, until, working
+from tests.support.worker import HOME, counted, folded_without, head_of, newest_digest, play, published, retract, store_of, until, working
 
 POOL = simulated.POOL
 METHODS = ("elo", "sco", "weng_lin", "outcomes")
@@ -171,7 +173,42 @@ def test_a_rating_is_explained_at_any_two_positions(settings: Settings, log: Log
     shown = json.loads(run("why", POOL, "pebble", "--method", method, "--from", "7", "--to", "20", "--count", "1000", "--format", "json"))
     assert shown["change"] == change
     answer = client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params={"from": 0})
-    assert answer.status_code in (200, 422), answer.text
+    assert answer.status_code == (200 if method == "elo" else 422), "nobody can be solved before the first outcome"
+
+
+@pytest.mark.parametrize("method", ["bradley_terry", "maximal_lottery"])
+def test_a_solved_method_is_solved_again_where_no_solve_is_kept(
+    settings: Settings, log: Log, client: httpx.Client, run: Run, method: str
+) -> None:
+    was = dict[int, dict[str, float | None]]()
+    for start, stop in ((0, 120), (120, 300)):
+        fold(settings, log, start, stop)
+        files = CheckpointStore(settings.checkpoint_url)
+        newest = files.newest(HOME)
+        assert newest is not None
+        solved = solve(method, problem_for(method, Kind.GAMES, files.read_pool(newest.pools[0])))
+        was[stop // RECORD] = {row.agent: row.rating for row in solved.agents}
+    forget(settings, archive(settings))
+    with store_of(settings) as store:
+        published = msgspec.structs.replace(solved_of(POOL, method=method, position=30), log=log.outcomes.identity)
+        store.solved.publish(published)
+        store.solved.publish_history(POOL, method, [kept(published)])
+    kept_rows = [row.agent for row in published.result.agents]
+    assert [row["agent"] for row in board(client, method, position=30)["rows"]] == kept_rows, "a kept solve is not solved again"
+    found = board(client, method, position=12)
+    assert (found["source"], found["position"], found["outcomes"]) == ("past", 12, 120)
+    assert {row["agent"]: row["rating"] for row in found["rows"]} == was[12]
+    shown = json.loads(run("top", "--pool", POOL, "--method", method, "--position", "12", "--format", "json"))
+    assert {row["agent"]: row["rating"] for row in shown["rows"]} == was[12]
+    change = client.get(f"/v1/pools/{POOL}/boards/{method}/diff", params={"against": 12, "position": 30, "count": 1000})
+    assert change.status_code == 200, change.text
+    assert {row["agent"]: row["rating"] for row in change.json()["moved"]}.items() <= was[30].items()
+    assert [change.json()[end]["outcomes"] for end in ("before", "after")] == [120, 300]
+    refused = [{"position": 20}, {"against": 12, "generation": 1}, {"against": 12, "position": 5}]
+    assert [client.get(f"/v1/pools/{POOL}/boards/{method}/diff", params=params).status_code for params in refused] == [422] * 3
+    log.archived = None
+    answer = client.get(f"/v1/pools/{POOL}/boards/{method}", params={"position": 13})
+    assert (answer.status_code, "need an archive" in answer.text) == (410, True)
 
 
 def test_a_position_of_an_ended_season_has_the_board_of_that_season(settings: Settings, log: Log, client: httpx.Client, run: Run) -> None:

@@ -137,7 +137,7 @@ def test_what_cannot_be_explained_is_a_problem(blitz: Pool, monkeypatch: pytest.
     assert "is no board of a method" in blitz.ask("outcomes", "ann", 422)["detail"]
     assert blitz.ask("copeland", "ann", 422, flip=1)["title"] == "no such parameter"
     monkeypatch.setitem(module.MOST_AGENTS, 3, 3)
-    assert "must be at most 3 to explain a rating by alpharank on request" in blitz.ask("alpharank", "ann", 422)["detail"]
+    assert "must be at most 3 to solve alpharank on request" in blitz.ask("alpharank", "ann", 422)["detail"]
     slow = board("blitz", "davidson")
     slow = msgspec.structs.replace(slow, result=msgspec.structs.replace(slow.result, seconds=3.0))
     assert blitz.api.store.solved.publish(slow)
