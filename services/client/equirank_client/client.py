@@ -97,9 +97,12 @@ class Client(Connection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None, slice: str | None = None) -> Difference:
-        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Difference)
+    def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
+        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
+
+        Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
+        two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
 
     def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
@@ -334,9 +337,12 @@ class AsyncClient(AsyncConnection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None, slice: str | None = None) -> Difference:
-        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Difference)
+    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
+        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
+
+        Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
+        two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
 
     async def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
