@@ -1,0 +1,33 @@
+"""The slider over the boards of a live method, which the archive has at every moment."""
+
+from contextlib import closing
+from pathlib import Path
+
+from services.backends import open_log
+from services.demo import simulated
+from tests.support.archiving import archive, fold, served_api
+from tests.support.browser import NEEDED, Browser
+from tests.support.worker import installed
+
+pytestmark = NEEDED
+SLIDE = (
+    "((place) => { const one = document.querySelector('.times input[type=range]'); one.value = place;"
+    " for (const name of ['input', 'change']) one.dispatchEvent(new Event(name, { bubbles: true })); })"
+)
+
+
+def test_a_slider_leads_to_the_live_board_of_any_moment_and_back_to_now(tmp_path: Path, browser: Browser) -> None:
+    with installed(tmp_path) as settings, closing(open_log(settings)) as log:
+        fold(settings, log, 0, 200)
+        archive(settings)
+        with served_api(settings, log) as client, browser.page(str(client.base_url), f"/pools/{simulated.POOL}?method=elo") as page:
+            page.click(".times summary")
+            page.until("document.querySelector('.times input[type=range]')?.max === '100'")
+            page.evaluate(f"{SLIDE}(99); undefined")
+            page.until("location.search.includes('&at=')")
+            page.wait("Elo at", "(UTC)", "Back to now")
+            best = client.get(f"/v1/pools/{simulated.POOL}/boards/elo").json()["rows"][0]["agent"]
+            page.until(f"document.querySelector('table.board .who')?.textContent.trim() === '{best}'")
+            page.evaluate(f"{SLIDE}(100); undefined")
+            page.until("!location.search.includes('at=')")
+            assert page.complaints() == []
