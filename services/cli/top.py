@@ -245,7 +245,7 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str
 def changed(
     store: RedisStore, pool: str, method: str, count: int, settings: Settings, part: str | None = None, against: int | None = None
 ) -> Difference:
-    """The difference from an earlier solve to the newest one. Raises `InputError` if there is none, or no earlier solve is kept."""
+    """The difference from an earlier solve to the newest one. Raises `InputError` without such a board, or without an earlier solve."""
     difference = changes(store.solved, pool, method, against, count, slice_text(part))
     if difference is not None:
         return difference
