@@ -28,7 +28,7 @@ from services.state.pool import PoolState
 
 MOST_OUTCOMES: Final = 4_000_000
 """Largest number of outcomes that one request of the API folds: some seconds of processor time. The next request continues."""
-_KEPT_BYTES: Final = 256 << 20
+_KEPT_BYTES: Final = 128 << 20
 """Bytes of kept contents. The last used one is kept whatever its size, so that a repeated request does not fold again."""
 
 
