@@ -16,6 +16,7 @@ from services.api.past_boards import past_problems
 from services.api.pools import published
 from services.api.problems import ApiError, nothing_yet
 from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.past_contents import when_of
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import INSIGHT, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
@@ -48,6 +49,14 @@ Until: TypeAlias = Annotated[
         schema_extra={"minimum": 0},
     ),
 ]
+SinceTime: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        name="since",
+        description="Time of the earlier state, in place of `from`: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970.",
+    ),
+]
+UntilTime: TypeAlias = Annotated[str | None, QueryParameter(name="until", description="Time of the explained state, in place of `to`.")]
 Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of terms and of moves to list.")]
 
 
@@ -58,15 +67,25 @@ Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Lar
     responses=problems(404, 410, 422, 503),
 )
 async def explain_rating(
-    here: Here, pool: Pool, method: Method, agent: Agent, flips: Flips = False, since: Since = None, until: Until = None, count: Count = 20
+    here: Here,
+    pool: Pool,
+    method: Method,
+    agent: Agent,
+    flips: Flips = False,
+    since: Since = None,
+    until: Until = None,
+    since_time: SinceTime = None,
+    until_time: UntilTime = None,
+    count: Count = 20,
 ) -> Why:
     """Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
     By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
     large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-    without them. With `from`: what changed since that position. Percent-encode the agent's name, including slashes.
+    without them. With `from` or `since`: what changed since then. Percent-encode the agent's name, including slashes.
     """
-    asked = Asked(check_name(agent_name(agent), "agent"), flips, since, until, count)
+    moments = when_of(since, since_time, ("from", "since")), when_of(until, until_time, ("to", "until"))
+    asked = Asked(check_name(agent_name(agent), "agent"), flips, *moments, count)
     head = await here.workers.readers.run(partial(_head, here, check_pool_name(pool)))
     index = await here.agents.get(head) if method in head.online else None
     return await here.workers.explanations.run(partial(_explained, here, head, index, method, asked))

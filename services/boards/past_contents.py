@@ -3,6 +3,8 @@
 from typing import NamedTuple, Protocol
 
 from ratings_core.arrays.frozen import Arrays
+from ratings_core.errors import InputError
+from ratings_core.records.times import seconds
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import PoolEntry
 
@@ -16,6 +18,32 @@ class When(NamedTuple):
     def reached(self, position: int, time: float) -> bool:
         """Whether a state of this position, made at this time, is not later than the limit."""
         return position <= self.position if self.position is not None else self.time is not None and time <= self.time
+
+
+def when_of(position: int | None, time: str | None, names: tuple[str, str]) -> When | None:
+    """The moment of two alternative parameters; None if neither is given.
+
+    Args:
+        position: A log position.
+        time: An ISO time, or seconds since 1970, as text.
+        names: Names of the two parameters, for errors.
+
+    Raises:
+        InputError: Both are given, or the time cannot be read.
+    """
+    if position is not None and time is not None:
+        raise InputError(", ".join(names), (position, time), "must be one of the two")
+    if position is None and time is None:
+        return None
+    return When(position, None if time is None else seconds(time, names[1]))
+
+
+def check_order(since: When | None, until: When | None) -> None:
+    """Raise `InputError` if two moments are both positions or both times, and the first one is later."""
+    pairs = [] if since is None or until is None else [("from", since.position, until.position), ("since", since.time, until.time)]
+    for name, first, last in pairs:
+        if first is not None and last is not None and first > last:
+            raise InputError(name, first, f"must be at most `{'to' if name == 'from' else 'until'}`, {last}")
 
 
 class NotFolded(Exception):  # noqa: N818 - names the fact

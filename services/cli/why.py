@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.backends import open_store
+from services.boards.past_contents import when_of
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.agent_details import index_of
 from services.cli.installation import head_of, settings_of
@@ -38,14 +39,22 @@ def why(
     until: Annotated[
         int | None, typer.Option("--to", min=0, help="Log position of the explained state. Default: the newest checkpoint.")
     ] = None,
+    since_time: Annotated[
+        str | None,
+        typer.Option(
+            "--since", help="Time of the earlier state, in place of --from: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970."
+        ),
+    ] = None,
+    until_time: Annotated[str | None, typer.Option("--until", help="Time of the explained state, in place of --to.")] = None,
     count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of terms to list.")] = 20,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Explain an agent's rating: contributions by opponent and task, and the outcomes that decide its rank."""
-    settings, asked = settings_of(data), Asked(agent, flips, since, until, count)
+    moments = when_of(since, since_time, ("--from", "--since")), when_of(until, until_time, ("--to", "--until"))
+    settings, asked = settings_of(data), Asked(agent, flips, *moments, count)
     files = CheckpointStore(settings.checkpoint_url)
-    past = nullcontext() if since is None and until is None else past_contents(settings, files)
+    past = nullcontext() if moments == (None, None) else past_contents(settings, files)
     with closing(open_store(settings)) as store, past as contents:
         head = head_of(settings, store.live, pool, "POOL")
         page = store.solved.page(pool, method, 0, 1)

@@ -18,7 +18,7 @@ from ratings_core.methods.explained_changes import rating_change
 from ratings_core.methods.explanations import explain
 from ratings_core.methods.rank_flips import Direction, RankFlip, rank_flip
 from ratings_core.problems.inputs import Problem
-from services.boards.past_contents import PastContents
+from services.boards.past_contents import PastContents, When, check_order
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
@@ -58,15 +58,15 @@ class Asked:
     Attributes:
         agent: Name of the agent.
         flips: Whether to search for sets of outcomes that decide the rank.
-        since: Log position of an earlier state to compare with; None for no comparison.
-        until: Log position of the explained state; None for the newest checkpoint.
+        since: Position or time of an earlier state to compare with; None for no comparison.
+        until: Position or time of the explained state; None for the newest checkpoint.
         count: Largest number of terms of a sum, and of moves.
     """
 
     agent: str
     flips: bool = False
-    since: int | None = None
-    until: int | None = None
+    since: When | None = None
+    until: When | None = None
     count: int = 20
 
 
@@ -97,8 +97,7 @@ def why(
         NoCheckpoint: The serving generation has no checkpoint yet, or it cannot be read now.
     """
     begun, solves = time.perf_counter(), solves or Solves(SOLVES_KEPT)
-    if asked.since is not None and asked.until is not None and asked.since > asked.until:
-        raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
+    check_order(asked.since, asked.until)
     check_repeatable(board, flips=asked.flips)
     state = newest(files, head) if asked.until is None else pool_at(files, head, asked.until, contents)
     entry, solve = state.entry, solved_at(state, board, solves)
@@ -106,6 +105,8 @@ def why(
     change = None
     if asked.since is not None:
         earlier = pool_at(files, head, asked.since, contents)
+        if earlier.entry.position > entry.position:
+            raise InputError("from", earlier.entry.position, f"must be at most the position of the explained state, {entry.position}")
         difference = rating_change(solved_at(earlier, board, solves), solve, asked.agent)
         before = state_of(earlier.entry.position, earlier.entry.outcomes, difference.before)
         change = change_of(difference, before, state_of(entry.position, entry.outcomes, difference.after), asked.count)

@@ -17,7 +17,7 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards.agent_history import kept_history, online_method, read_history
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.outcome_history import OutcomeHistoryReader
-from services.boards.past_contents import PastContents
+from services.boards.past_contents import PastContents, check_order
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -94,8 +94,7 @@ def why_live(
     begun = time.perf_counter()
     if asked.flips:
         raise InputError("flips", True, "must not be sent for an online method: without an outcome, all ratings after it are others")
-    if asked.since is not None and asked.until is not None and asked.since > asked.until:
-        raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
+    check_order(asked.since, asked.until)
     kept = kept_history(store, head, index, asked.agent)
     if kept is None or kept[1] == UNKNOWN:
         raise UnknownAgent("agent", asked.agent, f"must be an agent of pool {head.pool} at its newest checkpoint")

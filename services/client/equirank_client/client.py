@@ -108,13 +108,13 @@ class Client(Connection):
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), query={'slice': slice}, accept='application/json', repeatable=True), History)
 
-    def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, count: int | None = None) -> Why:
+    def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None) -> Why:
         r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
         By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-        without them. With `from`: what changed since that position. Percent-encode the agent's name, including slashes."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count}, accept='application/json', repeatable=True), Why)
+        without them. With `from` or `since`: what changed since then. Percent-encode the agent's name, including slashes."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count}, accept='application/json', repeatable=True), Why)
 
     def list_slices(self, pool: str) -> Slices:
         r"""List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.
@@ -348,13 +348,13 @@ class AsyncClient(AsyncConnection):
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), query={'slice': slice}, accept='application/json', repeatable=True), History)
 
-    async def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, count: int | None = None) -> Why:
+    async def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None) -> Why:
         r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
         By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-        without them. With `from`: what changed since that position. Percent-encode the agent's name, including slashes."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count}, accept='application/json', repeatable=True), Why)
+        without them. With `from` or `since`: what changed since then. Percent-encode the agent's name, including slashes."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count}, accept='application/json', repeatable=True), Why)
 
     async def list_slices(self, pool: str) -> Slices:
         r"""List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.

@@ -33,17 +33,17 @@ def newest(files: CheckpointStore, head: PoolHead) -> PoolAt:
     return PoolAt(entry, partial(arrays_of, files, entry))
 
 
-def pool_at(files: CheckpointStore, head: PoolHead, position: int, contents: PastContents | None) -> PoolAt:
-    """The pool at a log position, by its serving generation.
+def pool_at(files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None) -> PoolAt:
+    """The pool at a past moment, by its serving generation.
 
     Args:
         files: The checkpoints.
         head: Head of the pool.
-        position: The position. One that is later than the head's stands for the head's.
+        when: The position or time. A position that is later than the head's stands for the head's.
         contents: Folds pools again; None reads checkpoints only.
 
     Returns:
-        The pool at exactly this position. If it cannot be folded again: at the newest kept checkpoint at or before it.
+        The pool at exactly this moment. If it cannot be folded again: at the newest kept checkpoint that is not later.
 
     Raises:
         NotKept: The pool cannot be folded again, and all kept checkpoints are later.
@@ -53,14 +53,14 @@ def pool_at(files: CheckpointStore, head: PoolHead, position: int, contents: Pas
     why = ""
     if contents is not None:
         try:
-            found = contents.content(head, When(position), head.generation)
+            found = contents.content(head, when, head.generation)
         except NotFolded as error:
             why = str(error)
         except OSError as error:
             raise unreadable(head.pool, error) from error
         else:
             return PoolAt(found.entry, lambda: found.arrays)
-    entry = kept_entry(files, head, position, why)
+    entry = kept_entry(files, head, when, why)
     return PoolAt(entry, partial(arrays_of, files, entry))
 
 
@@ -76,14 +76,14 @@ def serving_entry(files: CheckpointStore, head: PoolHead) -> PoolEntry:
     return newest[0]
 
 
-def kept_entry(files: CheckpointStore, head: PoolHead, position: int, why: str = "") -> PoolEntry:
-    """The newest kept checkpoint of the serving generation at or before a log position. why: As of `NotKept`.
+def kept_entry(files: CheckpointStore, head: PoolHead, when: When, why: str = "") -> PoolEntry:
+    """The newest kept checkpoint of the serving generation that is not later than a moment. why: As of `NotKept`.
 
     Raises:
         NotKept: All kept checkpoints are later.
         NoCheckpoint: There is no checkpoint yet, or it cannot be read now.
     """
-    when, kept = When(position), list[tuple[int, float]]()
+    kept = list[tuple[int, float]]()
     try:
         for entry, manifest in files.kept_entries(head.partition, head.pool, head.generation):
             kept.append((entry.position, manifest.written_at))

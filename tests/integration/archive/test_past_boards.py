@@ -155,7 +155,10 @@ def test_a_difference_that_cannot_be_is_refused(
 
 @pytest.mark.parametrize("method", ["elo", "bradley_terry", "copeland"])
 def test_a_rating_is_explained_at_any_two_positions(settings: Settings, log: Log, client: httpx.Client, run: Run, method: str) -> None:
-    fold(settings, log, 0, 300)
+    moments = list[str]()
+    for start, stop in ((0, 70), (70, 200), (200, 300)):
+        fold(settings, log, start, stop)
+        moments.append(str(time.time()))
     forget(settings, archive(settings))
     with store_of(settings) as store:
         store.solved.publish(msgspec.structs.replace(solved_of(POOL, method=method, position=30), log=log.outcomes.identity))
@@ -172,6 +175,14 @@ def test_a_rating_is_explained_at_any_two_positions(settings: Settings, log: Log
         assert effects == pytest.approx(change["after"]["rating"] - change["before"]["rating"])
     shown = json.loads(run("why", POOL, "pebble", "--method", method, "--from", "7", "--to", "20", "--count", "1000", "--format", "json"))
     assert shown["change"] == change
+    by_time = client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params={"since": moments[0], "until": moments[1], "count": 1000})
+    assert by_time.json()["change"] == change
+    shown = json.loads(
+        run("why", POOL, "pebble", "--method", method, "--since", moments[0], "--to", "20", "--count", "1000", "--format", "json")
+    )
+    assert shown["change"] == change
+    for params in ({"from": 7, "since": moments[0]}, {"since": moments[1], "until": moments[0]}, {"since": "soon"}):
+        assert client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params=params).status_code == 422
     answer = client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params={"from": 0})
     assert answer.status_code == (200 if method == "elo" else 422), "nobody can be solved before the first outcome"
 
