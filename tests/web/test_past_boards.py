@@ -31,3 +31,21 @@ def test_a_slider_leads_to_the_live_board_of_any_moment_and_back_to_now(tmp_path
             page.evaluate(f"{SLIDE}(100); undefined")
             page.until("!location.search.includes('at=')")
             assert page.complaints() == []
+
+
+def test_an_agent_says_what_changed_since_a_time(tmp_path: Path, browser: Browser) -> None:
+    with installed(tmp_path) as settings, closing(open_log(settings)) as log:
+        fold(settings, log, 0, 200)
+        archive(settings)
+        with served_api(settings, log) as client, browser.page(str(client.base_url), f"/pools/{simulated.POOL}/agents/pebble") as page:
+            page.until("document.querySelector('input[type=datetime-local]')")
+            field = "document.querySelector('input[type=datetime-local]')"
+            page.evaluate(
+                f"{field}.value = '2001-02-03T04:05:06'; {field}.dispatchEvent(new Event('input', {{ bubbles: true }})); undefined"
+            )
+            page.click("button", "Explain")
+            where = f"/v1/pools/{simulated.POOL}/boards/elo/why/pebble"
+            change = client.get(where, params={"since": "2001-02-03T04:05:06"}).json()["change"]
+            effect = f"{abs(change['moves'][0]['effect']):.1f}"
+            page.wait("Since then", "then 200 outcomes of the pool", f"{change['after']['rating']:.1f}", effect)
+            assert page.complaints() == []
