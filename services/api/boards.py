@@ -31,7 +31,7 @@ from services.boards.cursors import Cursor, FilterCursor, ReplacedBoard
 from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
-from services.boards.past import LiveChange, PastRows
+from services.boards.past import BoardChange, PastRows
 from services.boards.past_contents import When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
@@ -248,39 +248,32 @@ async def compare_solves(
     two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept.
     """
     head = await here.workers.readers.run(partial(here.store.live.head, check_pool_name(pool)))
-    if head is not None and method in head.live_methods:
-        wanted = _live_change(LiveChange(pool, method, -1 if against is None else against, position, count, generation), part)
-        return await here.workers.past.run(partial(_changes_of_live, here, head, wanted))
-    if position is not None:
-        wanted = LiveChange(pool, method, -1 if against is None else against, position, count, generation)
-        return await here.workers.past.run(partial(_changes_solved_again, here, wanted, part))
+    live = head is not None and method in head.live_methods
+    if live and part is not None:
+        raise InputError("slice", part, f"must be left out: {method} is an online method, whose slices have no past boards")
+    if live or position is not None:
+        if against is None:
+            what = f"{method} is an online method" if live else "with position, the method is solved at both"
+            raise InputError("against", None, f"must be sent: {what}, and every position has a board")
+        wanted = BoardChange(pool, method, against, position, count, generation)
+        read = partial(_changes_of_live, here, head, wanted) if live else partial(_changes_solved_again, here, wanted, part)
+        return await here.workers.past.run(read)
     if generation is not None:
         raise InputError("generation", generation, "must be sent with position: else the two solves are kept ones, of any generation")
     return await here.workers.readers.run(partial(_changes_of_solved, here, pool, method, against, count, part))
 
 
-def _changes_solved_again(here: Context, wanted: LiveChange, part: str | None) -> Difference:
+def _changes_solved_again(here: Context, wanted: BoardChange, part: str | None) -> Difference:
     """The difference between two solves on request. Raises `ApiError`, `InputError`."""
-    if wanted.against < 0 or wanted.position is None:
-        raise InputError("against", None, "must be sent with position")
     name = board_name(wanted.method, part)
     read = partial(past_solves, here, wanted.pool, name)
     with past_problems():
         solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, part)}", read)
-        found = solves.changes(wanted.against, wanted.position, wanted.most, wanted.generation)
+        found = solves.changes(wanted)
     return here.pool_agents.columns(wanted.pool, solves.head).difference(found)
 
 
-def _live_change(wanted: LiveChange, part: str | None) -> LiveChange:
-    """Return the request if it can be answered. Raises `InputError`."""
-    if part is not None:
-        raise InputError("slice", part, f"must be left out: {wanted.method} is an online method, whose slices have no past boards")
-    if wanted.against < 0:
-        raise InputError("against", None, f"must be sent: {wanted.method} is an online method, which has a board at every position")
-    return wanted
-
-
-def _changes_of_live(here: Context, head: PoolHead, wanted: LiveChange) -> Difference:
+def _changes_of_live(here: Context, head: PoolHead | None, wanted: BoardChange) -> Difference:
     """The difference between two live boards. Raises `ApiError`, `InputError`."""
     with past_problems():
         found = past_boards(here).changes(wanted, here.clock())

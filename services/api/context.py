@@ -68,9 +68,9 @@ class Threads:
     """Separate threads for each kind of work, so that none waits for another.
 
     readers: short reads of the store. log: writes to the log. details: changes of details, which wait for each other. probes: health
-    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. past: folds of pools up to past positions, so
-    that solved boards and plans do not wait for them. explanations: work that loads a pool and solves
-    it, so that past boards do not wait for a search of flips. indexes: loads of indexes of agents. searches: scans of these indexes.
+    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. past: past boards, some of which are
+    folded or solved, so that plans and final boards of seasons do not wait for them. explanations: work that loads a pool and solves it, so
+    that past boards do not wait for a search of flips. indexes: loads of indexes of agents. searches: scans of these indexes.
     """
 
     def __init__(self) -> None:

@@ -58,8 +58,8 @@ class PastRows(NamedTuple):
         return self.generation in (None, generation)
 
 
-class LiveChange(NamedTuple):
-    """A request for the difference between two boards of an online method.
+class BoardChange(NamedTuple):
+    """A request for the difference between the boards of a method at two positions.
 
     against: Position of the earlier board. position: Position of the later one; None for the newest. most: Largest number of agents in
     each list. generation: Number of the generation whose boards are compared; None for that of the moment.
@@ -188,7 +188,7 @@ class PastBoards:
                 return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
         raise keeps_changing(rows.pool, rows.method)
 
-    def changes(self, wanted: LiveChange, now: float) -> Difference:
+    def changes(self, wanted: BoardChange, now: float) -> Difference:
         """The difference between two boards of an online method.
 
         Args:

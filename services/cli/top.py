@@ -76,7 +76,8 @@ def top(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season, live=method in LIVE)
+    past = at is not None or (position is not None and not (diff and method in LIVE))
+    _refuse_together(diff=diff, against=against, past=past, season=season)
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         answer: Board | Difference | None = None
@@ -171,7 +172,7 @@ def _changed_live(settings: Settings, store: RedisStore, asked: PastBoard, again
 
     Raises as `_past`.
     """
-    from services.boards.past import LiveChange  # noqa: PLC0415 - imports kernels, which takes time
+    from services.boards.past import BoardChange  # noqa: PLC0415 - imports kernels, which takes time
 
     if asked.part is not None:
         raise InputError("--slice", asked.part, f"must be left out: {asked.method} is an online method, whose slices have no past boards")
@@ -179,7 +180,7 @@ def _changed_live(settings: Settings, store: RedisStore, asked: PastBoard, again
         raise InputError("--against", None, f"must be used: {asked.method} is an online method, which has a board at every position")
     with _past_boards(settings, store, asked.method) as boards:
         head_of(settings, store.live, asked.pool)
-        return boards.changes(LiveChange(asked.pool, asked.method, against, asked.when[0], count, asked.generation), time.time())
+        return boards.changes(BoardChange(asked.pool, asked.method, against, asked.when[0], count, asked.generation), time.time())
 
 
 @contextmanager
@@ -230,11 +231,11 @@ def _final(settings: Settings, store: RedisStore, pool: str, season: str, method
         raise InputError("--season", season, f"must be an ended season with this board: {error}") from error
 
 
-def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None, live: bool) -> None:
+def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None) -> None:
     """Raise `InputError` for options that exclude each other."""
     if season is not None and (diff or past):
         raise InputError("--season", season, "must not be used with --diff, --position or --at: a season has one final board a method")
-    if diff and past and not live:
+    if diff and past:
         raise InputError(
             "--diff", True, "must not be used with --position or --at: it compares the newest solve; choose the earlier one with --against"
         )

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ratings_core.errors import InputError
 from services.boards.history import Difference, KeptSolve, difference, kept
-from services.boards.past import PastRows
+from services.boards.past import BoardChange, PastRows
 from services.boards.past_contents import PastContent, PastContents, When
 from services.boards.reading import Board
 from services.boards.reading import past_solve as board_of
@@ -65,16 +65,14 @@ class PastSolves(NamedTuple):
         solve = self.at(rows.when, rows.generation)
         return board_of(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
 
-    def changes(self, against: int, position: int, count: int, generation: int | None = None) -> Difference:
-        """The difference from the solve at `against` to the one at `position`.
-
-        count: Largest number of agents in each list. Raises as `at`, and `InputError` for positions of two generations.
-        """
-        if against > position:
-            raise InputError("against", against, f"must be at most `position`, {position}")
-        after = self.at(When(position), generation)
-        before = self.at(When(against), after.past.generation)
-        return difference(self.head.pool, self.published.result.method, before, after, count, self.published.slice)
+    def changes(self, wanted: BoardChange) -> Difference:
+        """The difference between the solves at two positions. Raises as `at`, and `InputError` for positions in the wrong order."""
+        end = self.head.position if wanted.position is None else min(wanted.position, self.head.position)
+        if wanted.against > end:
+            raise InputError("against", wanted.against, f"must be at most the position of the later board, {end}")
+        after = self.at(When(end), wanted.generation)
+        before = self.at(When(wanted.against), after.past.generation)
+        return difference(self.head.pool, self.published.result.method, before, after, wanted.most, self.published.slice)
 
 
 def _state(found: PastContent, name: str) -> PoolAt:

@@ -10,6 +10,7 @@ import httpx
 import msgspec
 import pytest
 
+from ratings_core.errors import InputError
 from services.archive import records as archived_records
 from services.boards.history import kept
 from services.boards.past_contents import NotFolded, StillFolding, When
@@ -134,13 +135,15 @@ def test_what_changed_between_two_positions_is_the_difference_of_their_boards(
     assert (same["because"], same["moved"], same["outcomes"]) == ([], [], 0)
     shown = run("top", "--pool", POOL, "--diff", "--against", "7", "--position", "20", "--format", "json")
     assert json.loads(shown) == found | {"moved": json.loads(shown)["moved"]}
+    with pytest.raises(InputError, match="must not be used with --position or --at"):
+        run("top", "--pool", POOL, "--diff", "--against", "7", "--at", "2026-01-01")
     assert '"position":12' in run("top", "--pool", POOL, "--position", "12", "--format", "json")
 
 
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({}, "must be sent: elo is an online method"),
+        ({}, "must be sent: elo is an online method, and every position has a board"),
         ({"against": 21, "position": 20}, "must be at most the position of the later board, 20"),
         ({"against": 5, "slice": "a:b"}, "whose slices have no past boards"),
     ],
