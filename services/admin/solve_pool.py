@@ -111,7 +111,7 @@ def _solved(
 ) -> Iterator[Answer]:
     counting = counting_of(asked, bucket_seconds)
     slices, left_out = Slices(lambda: Counted(counting)), Counter[str]()
-    for value, part in _outcomes(log, control, wanted, pool, left_out):
+    for value, part in counted_outcomes(log, control, wanted, pool.made, left_out):
         slices.part(value).add(part)
     loaded = {value: Loaded(FileKind.OUTCOMES, counted.problem(), dict(left_out)) for value, counted in slices.sorted()}
     yield from answers_of(asked, loaded, wanted.slice_by)
@@ -129,7 +129,7 @@ def _folded(
     initial = {method: ratings for method, ratings in rated_initial(pool.made).items() if method == asked.method}
     made = Generation(pool=wanted.range.pool, number=1, start=0, time=0.0, fold=fold, initial=initial)
     slices = Slices(lambda: PoolState(pool.created, made))
-    for value, part in _outcomes(log, control, wanted, pool, left_out):
+    for value, part in counted_outcomes(log, control, wanted, pool.made, left_out):
         if isinstance(part, Games):
             slices.part(value).fold(part)
     for value, state in slices.sorted():
@@ -137,18 +137,33 @@ def _folded(
         yield answer_of(value, result, FileKind.OUTCOMES, dict(left_out), wanted.slice_by)
 
 
-def _outcomes(log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, left_out: Counter[str]) -> Iterator[tuple[str, Columns]]:
-    """Yield (slice value, selected outcomes that count), in the order of the log. Adds the number of other outcomes to `left_out`."""
+def counted_outcomes(
+    log: Log, control: ControlState, wanted: PoolSlice, made: Generation, left_out: Counter[str]
+) -> Iterator[tuple[str, Columns]]:
+    """Yield (slice value, selected outcomes that count), in the order of the log.
+
+    Args:
+        log: The log, with its archive.
+        control: State of the control log.
+        wanted: Outcomes to select, and how to slice them.
+        made: The generation of the pool whose start and edits decide what counts.
+        left_out: Gets the number of other outcomes, by reason.
+
+    Raises:
+        InputError: A column is no key of any outcome's tags, or the pool's beginning is lost.
+        MissingExtraError: The extra `archive` is not installed.
+        LogError: The log or the archive cannot be read.
+    """
     from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
     from services.archive.schema import GAME, RETRACTION, SCORES  # noqa: PLC0415 - as above
 
-    made = pool.made
-    retractions = tables(log, control, Wanted(PoolRange(pool.created.pool, made.start), kind=RETRACTION))
+    created = control.pools[made.pool]
+    retractions = tables(log, control, Wanted(PoolRange(made.pool, made.start), kind=RETRACTION))
     edits = Edits(made, Retracted.of([decode.retractions(table).id_hash for table, _ in retractions]))
     seen, known, keys = DedupeWindow(made.fold.dedupe_window), Roster(), set[str]()
     uses_tags = any(tag_key(column) is not None for column in wanted.columns)
-    kind, columns_of = (GAME, decode.games) if pool.created.kind is Kind.GAMES else (SCORES, decode.scores)
-    for table, _ in tables(log, control, Wanted(PoolRange(pool.created.pool, made.start, wanted.range.end), kind=kind)):
+    kind, columns_of = (GAME, decode.games) if created.kind is Kind.GAMES else (SCORES, decode.scores)
+    for table, _ in tables(log, control, Wanted(PoolRange(made.pool, made.start, wanted.range.end), kind=kind)):
         columns, kept = edits.apply(columns_of(table), known)
         known.intern_coded(columns.names)
         verdict = seen.admit(columns.id_hash, columns.body_hash)
@@ -191,5 +206,7 @@ def _values(rows: Any, column: str | None) -> NDArray[np.object_]:
         values[:] = [field_text(meta, column) for meta in metas]
     else:
         key = column.removeprefix(TAGS)
-        values[:] = ["" if text is None else tag_of(text, key) or "" for text in rows["tags"].to_pylist()]
+        texts = rows["tags"].to_pylist()
+        of_text = {text: "" if text is None else tag_of(text, key) or "" for text in set(texts)}
+        values[:] = [of_text[text] for text in texts]
     return values

@@ -1,4 +1,4 @@
-"""The indexes of agents that an API process has loaded: one for each pool that was asked for, bounded in all."""
+"""The indexes of agents that an API process has loaded: one for each pool and each slice that was asked for, bounded in all."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from services.api.problems import ApiError
 from services.api.workers import Workers
@@ -27,9 +27,13 @@ _REST: Final = 20
 """A load is followed by at least this many times its duration without one, so that loads take a twentieth of a thread at most."""
 
 
+_Key: TypeAlias = tuple[str, str]
+"""A pool, and one of its slices, such as `language:English`; the slice is empty for all outcomes."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """Result of the last load for a generation of a pool.
+    """Result of the last load for a generation of a pool, or for a slice of it.
 
     due: time from which it may be loaded again, by the timer. dropped: whether the index was dropped for those of other pools.
     """
@@ -41,7 +45,7 @@ class _Loaded:
 
 
 class AgentIndexes:
-    """Loads indexes on a thread of their own, and keeps them.
+    """Loads indexes on a thread of their own, and keeps them. Each slice has a separate index: `part` names it, empty for all outcomes.
 
     The first requests for a pool, or for a new generation of it, wait for the load. Later ones get its result. If the pool's position has
     moved since, or the checkpoint could not be read, a load is queued that no request waits for. An index that was dropped for those of
@@ -63,123 +67,129 @@ class AgentIndexes:
     ) -> None:
         self._files, self._workers, self._timer, self._most_bytes = files, workers, timer, most_bytes
         self._lock = threading.Lock()
-        self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
+        self._loaded: OrderedDict[_Key, _Loaded] = OrderedDict()
         """The least recently used first."""
-        self._queued: set[str] = set()
-        self._first_loads: dict[tuple[str, int], asyncio.Future[AgentIndex | NoIndex]] = {}
-        """Pool and generation -> the load that requests wait for. Only used by the event loop."""
+        self._queued: set[_Key] = set()
+        self._first_loads: dict[tuple[_Key, int], asyncio.Future[AgentIndex | NoIndex]] = {}
+        """Key and generation -> the load that requests wait for. Only used by the event loop."""
 
-    async def get(self, head: PoolHead) -> AgentIndex | NoIndex:
+    async def get(self, head: PoolHead, part: str = "") -> AgentIndex | NoIndex:
         """The index of the generation that readers see, or why it is missing.
 
         Raises:
             ApiError: 503 if a load is necessary and does not end in time.
         """
-        loaded = self._current(head)
+        loaded = self._current(head, part)
         if loaded is None or (loaded.dropped and self._timer() >= loaded.due):
-            return await self._first(head)
-        return self.loaded(head)
+            return await self._first(head, part)
+        return self.loaded(head, part)
 
-    def loaded(self, head: PoolHead) -> AgentIndex | NoIndex:
+    def loaded(self, head: PoolHead, part: str = "") -> AgentIndex | NoIndex:
         """The index that is loaded, or why it is missing. Never waits: a missing or old one is loaded by a thread."""
-        loaded = self._current(head)
+        loaded = self._current(head, part)
         if loaded is None:
-            self._refresh(head)
-            return NoIndex(f"the index of agents of pool {head.pool} is being loaded", retriable=True)
+            self._refresh(head, part)
+            return NoIndex(f"the index of agents of {_what(head.pool, part)} is being loaded", retriable=True)
         is_old = isinstance(loaded.index, NoIndex) or head.position > loaded.index.entry.position
         if is_old and self._timer() >= loaded.due:
-            self._refresh(head)
+            self._refresh(head, part)
         return loaded.index
 
-    def present(self, head: PoolHead) -> AgentIndex | NoIndex | None:
+    def present(self, head: PoolHead, part: str = "") -> AgentIndex | NoIndex | None:
         """The index of the generation that readers see, or why it is missing; None if `get` would wait for it. Loads nothing."""
-        loaded = self._current(head)
+        loaded = self._current(head, part)
         return None if loaded is None or loaded.dropped else loaded.index
 
-    async def begin(self, head: PoolHead, seconds: float) -> None:
+    async def begin(self, head: PoolHead, seconds: float, part: str = "") -> None:
         """If no index of the generation was loaded or is being loaded, load it and wait for at most this long."""
-        if self._current(head) is None and (head.pool, head.generation) not in self._first_loads:
+        if self._current(head, part) is None and ((head.pool, part), head.generation) not in self._first_loads:
             with suppress(ApiError, TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._first(head)
+                    await self._first(head, part)
 
-    async def _first(self, head: PoolHead) -> AgentIndex | NoIndex:
+    async def _first(self, head: PoolHead, part: str) -> AgentIndex | NoIndex:
         """Wait for the first load of a generation. Requests that wait at the same time share it, so they need one place of the threads."""
-        key = head.pool, head.generation
+        key = (head.pool, part), head.generation
         if (running := self._first_loads.get(key)) is None:
-            running = self._first_loads[key] = asyncio.ensure_future(self._workers.run(partial(self._load, head)))
+            running = self._first_loads[key] = asyncio.ensure_future(self._workers.run(partial(self._load, head, part)))
             running.add_done_callback(partial(self._ended, key))
         return await asyncio.shield(running)
 
-    def _ended(self, key: tuple[str, int], running: "asyncio.Future[AgentIndex | NoIndex]") -> None:
+    def _ended(self, key: tuple[_Key, int], running: "asyncio.Future[AgentIndex | NoIndex]") -> None:
         self._first_loads.pop(key, None)
         if not running.cancelled():
             running.exception()  # all requests that waited for it may be gone
 
-    def _current(self, head: PoolHead) -> _Loaded | None:
-        """What is loaded for the pool; None if it is of another generation, which can have names that were erased since."""
+    def _current(self, head: PoolHead, part: str) -> _Loaded | None:
+        """What is loaded for the key; None if it is of another generation, which can have names that were erased since."""
+        key = head.pool, part
         with self._lock:
-            loaded = self._loaded.get(head.pool)
+            loaded = self._loaded.get(key)
             if loaded is None or loaded.generation != head.generation:
                 return None
-            self._loaded.move_to_end(head.pool)
+            self._loaded.move_to_end(key)
             return loaded
 
-    def _refresh(self, head: PoolHead) -> None:
+    def _refresh(self, head: PoolHead, part: str) -> None:
         with self._lock:
-            if head.pool in self._queued:
+            if (head.pool, part) in self._queued:
                 return
-            self._queued.add(head.pool)
-        self._workers.finish(partial(self._load_queued, head))
+            self._queued.add((head.pool, part))
+        self._workers.finish(partial(self._load_queued, head, part))
 
-    def _load_queued(self, head: PoolHead) -> None:
+    def _load_queued(self, head: PoolHead, part: str) -> None:
         try:
-            self._load(head)
+            self._load(head, part)
         except Exception:  # no request waits for it
-            log.exception("the index of agents of pool %s cannot be loaded", head.pool)
+            log.exception("the index of agents of %s cannot be loaded", _what(head.pool, part))
         finally:
             with self._lock:
-                self._queued.discard(head.pool)
+                self._queued.discard((head.pool, part))
 
-    def _load(self, head: PoolHead) -> AgentIndex | NoIndex:
+    def _load(self, head: PoolHead, part: str) -> AgentIndex | NoIndex:
         """Load an index, unless another request did while this one waited. Runs on the thread of indexes."""
-        before, began = self._current(head), self._timer()
+        before, began = self._current(head, part), self._timer()
         if before is not None and began < before.due:
             return before.index
         known = before.index if before is not None and isinstance(before.index, AgentIndex) else None
         index: AgentIndex | NoIndex
         try:
-            index = AgentIndex.load(self._files(), head, known)
+            index = AgentIndex.load(self._files(), head, known, part)
         except NoIndex as error:
-            index = known or _shown(head, error)
+            index = known or _shown(_what(head.pool, part), error)
             if error.__cause__ is not None:  # otherwise there is no checkpoint yet
                 log.warning("%s", error)
         ended = self._timer()
-        self._keep(head, _Loaded(head.generation, index, ended + max(_SHORTEST_WAIT, _REST * (ended - began))))
+        self._keep((head.pool, part), _Loaded(head.generation, index, ended + max(_SHORTEST_WAIT, _REST * (ended - began))))
         return index
 
-    def _keep(self, head: PoolHead, loaded: _Loaded) -> None:
+    def _keep(self, key: _Key, loaded: _Loaded) -> None:
         with self._lock:
-            newest = self._loaded.get(head.pool)
+            newest = self._loaded.get(key)
             if newest is not None and newest.generation > loaded.generation:
                 return  # a load that was queued before the pool's switch
-            self._loaded[head.pool] = loaded
-            self._loaded.move_to_end(head.pool)
-            held = [pool for pool, one in self._loaded.items() if _bytes(one)]
+            self._loaded[key] = loaded
+            self._loaded.move_to_end(key)
+            held = [one for one, known in self._loaded.items() if _bytes(known)]
             while len(held) > 1 and sum(map(_bytes, self._loaded.values())) > self._most_bytes:
-                pool = held.pop(0)
-                self._loaded[pool] = _without_index(pool, self._loaded[pool])
+                dropped = held.pop(0)
+                self._loaded[dropped] = _without_index(_what(*dropped), self._loaded[dropped])
 
 
-def _shown(head: PoolHead, error: NoIndex) -> NoIndex:
+def _what(pool: str, part: str) -> str:
+    """A pool, or a slice of it, in the text of an error."""
+    return f"slice {part} of pool {pool}" if part else f"pool {pool}"
+
+
+def _shown(what: str, error: NoIndex) -> NoIndex:
     """The error that clients see: without its cause, whose text can name files and whose frames hold the arrays."""
-    unread = f"the checkpoint of pool {head.pool} cannot be read now: the log of the API says why"
+    unread = f"the checkpoint of {what} cannot be read now: the log of the API says why"
     return NoIndex(str(error) if error.__cause__ is None else unread, retriable=True)
 
 
-def _without_index(pool: str, loaded: _Loaded) -> _Loaded:
+def _without_index(what: str, loaded: _Loaded) -> _Loaded:
     """A load whose index is dropped. Its `due` stays: pools that are asked for in turn would load all the time without it."""
-    index = NoIndex(f"the index of pool {pool} was dropped for those of other pools, and is loaded again later", retriable=True)
+    index = NoIndex(f"the index of {what} was dropped for those of other pools or slices, and is loaded again later", retriable=True)
     return _Loaded(loaded.generation, index, loaded.due, dropped=True)
 
 

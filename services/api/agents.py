@@ -13,13 +13,14 @@ from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Schema
 from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import QueryParameter
 
+from ratings_core.errors import MissingExtraError
 from ratings_core.records.times import seconds
 from services.api.board_answers import Hidden
 from services.api.context import Agent, Context, Here, Pool, agent_name, context
 from services.api.described import Described, problems
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
-from services.api.problems import ApiError, nothing_yet
+from services.api.problems import ApiError, no_slice, nothing_yet
 from services.api.slices import SliceText
 from services.boards import agent_history, agents
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
@@ -145,13 +146,14 @@ async def get_agent(
 ) -> AgentProfile:
     """Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-    Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record.
+    Percent-encode the name, including slashes. With `slice`, ratings, outcomes and record are those of the slice.
     """
     _check_hidden(request, here, hidden=hidden)
     name = agent_name(agent)
-    read = partial(_profile, here, name=name, hidden=hidden, part=None if part is None else SliceName.parsed(part))
-    head, profile = await here.workers.readers.run(partial(_profile_by_present_index, here, pool, read))
-    index = await here.agents.get(head)
+    text = slice_text(part)
+    read = partial(_profile, here, name=name, hidden=hidden, part=SliceName.parsed(text) if text else None)
+    head, profile = await here.workers.readers.run(partial(_profile_by_present_index, here, pool, read, text))
+    index = await here.agents.get(head, text)
     if profile is None:
         profile = await here.workers.searches.run(partial(read, head, index))
     return profile
@@ -172,14 +174,17 @@ async def list_opponents(
     count: Count = 20,
     method: Forecast = None,
     hidden: Hidden = False,
+    part: SliceText = None,
 ) -> OpponentList:
     """Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`.
+    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
+    slice, without expected scores.
     """
     _check_hidden(request, here, hidden=hidden)
-    head = await here.workers.readers.run(partial(_head, here, pool))
-    index = await here.agents.get(head)
+    text = slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, text))
+    index = await here.agents.get(head, text)
     if isinstance(index, NoIndex):
         raise _no_checkpoint(here, index)
     name = agent_name(agent)
@@ -195,7 +200,7 @@ async def list_opponents(
     "/v1/pools/{pool:str}/agents/{agent:str}/history",
     tags=["agents"],
     operation_class=Described,
-    responses=problems(401, 403, 404, 422, 429, 503),
+    responses=problems(401, 403, 404, 422, 429, 501, 503),
 )
 async def get_agent_history(
     request: Request,  # type: ignore[type-arg]
@@ -212,22 +217,23 @@ async def get_agent_history(
     """Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
     Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
-    its own time, and its place in the order of the log. With `slice`, the method must be a solved one.
+    its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
+    pool are folded again for it, at most 2,000,000.
     """
     _check_hidden(request, here, hidden=hidden)
-    head = await here.workers.readers.run(partial(_head, here, pool))
+    text = slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, text))
     low, high = (None if time is None else seconds(time, name) for name, time in (("from", since), ("to", until)))
-    read = partial(
-        agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=slice_text(part)
-    )
-    return await _of_agent(here, head, agent, read, hidden=hidden)
+    read = partial(agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=text)
+    online = method is None or method in head.online
+    return await _of_agent(here, head, agent, read, hidden=hidden, part=text if online else "")
 
 
 @get(
     "/v1/pools/{pool:str}/agents/{agent:str}/outcomes",
     tags=["agents"],
     operation_class=OutcomesFormats,
-    responses=problems(401, 403, 404, 406, 422, 429, 503),
+    responses=problems(401, 403, 404, 406, 422, 429, 501, 503),
 )
 async def list_agent_outcomes(
     request: Request,  # type: ignore[type-arg]
@@ -238,18 +244,20 @@ async def list_agent_outcomes(
     method: Online = None,
     form: Form = None,
     hidden: Hidden = False,
+    part: SliceText = None,
 ) -> Response[AgentOutcomes]:
     """Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
     Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
-    Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`.
+    Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
+    `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000.
     """
     here, accept = context(request), ",".join(request.headers.getall("accept", []))
     _check_hidden(request, here, hidden=hidden)
-    media = chosen(None if form is None else BoardFormat(form), accept, _FORMS)
-    head = await here.workers.readers.run(partial(_head, here, pool))
+    media, text = chosen(None if form is None else BoardFormat(form), accept, _FORMS), slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, text))
     read = partial(agent_history.agent_outcomes, now=here.clock(), cursor=cursor, count=count, method=method)
-    answer = await _of_agent(here, head, agent, read, hidden=hidden)
+    answer = await _of_agent(here, head, agent, read, hidden=hidden, part=text)
     headers = {"Vary": "Accept"}
     if media is BoardFormat.JSON:
         return Response(answer, headers=headers)
@@ -259,12 +267,24 @@ async def list_agent_outcomes(
     return Response(lines, headers=headers, media_type=MEDIA_TYPES[media])
 
 
-async def _of_agent(here: Context, head: PoolHead, agent: str, read: Callable[..., AnswerT | None], *, hidden: bool) -> AnswerT:
+async def traced_index(here: Context, head: PoolHead, part: str) -> AgentIndex | NoIndex:
+    """The index of a pool, or of its slice `part`, with the history of outcomes; or why it is missing. Raises `ApiError` 501."""
+    if not part:
+        return await here.agents.get(head)
+    try:
+        return await here.workers.explanations.run(partial(here.traced_slices.index, head, part))
+    except NoIndex as error:
+        return error
+    except MissingExtraError as error:
+        raise ApiError(501, "not installed", str(error)) from error
+
+
+async def _of_agent(here: Context, head: PoolHead, agent: str, read: Callable[..., AnswerT | None], *, hidden: bool, part: str) -> AnswerT:
     """The answer of `read`, which gets the store, the pool's head and index, and the agent's name. Raises `ApiError`.
 
-    hidden: whether a hidden agent is answered.
+    hidden: whether a hidden agent is answered. part: slice whose index with its history `read` gets; empty for the pool's index.
     """
-    index, name = await here.agents.get(head), agent_name(agent)
+    index, name = await traced_index(here, head, part), agent_name(agent)
 
     def visible() -> AnswerT | None:
         return None if not hidden and here.pool_agents.details(head.pool).is_hidden(name) else read(here.store, head, index, name)
@@ -278,11 +298,13 @@ async def _of_agent(here: Context, head: PoolHead, agent: str, read: Callable[..
     return answer
 
 
-def _head(here: Context, pool: str) -> PoolHead:
-    """The pool's head. Raises `ApiError` 404 for a pool without outcomes, and 503 if the store lost the pool."""
+def _head(here: Context, pool: str, part: str = "") -> PoolHead:
+    """The pool's head. Raises `ApiError`: 404 for a pool without outcomes or without the slice `part`, 503 if the store lost the pool."""
     head = published(here, check_pool_name(pool)).head
     if head is None:
         raise nothing_yet(pool)
+    if not head.has_slice(part):
+        raise no_slice(pool, part)
     return head
 
 
@@ -308,10 +330,12 @@ def _known(here: Context, head: PoolHead, index: AgentIndex | NoIndex, *, hidden
     return KnownAgents(here.pool_agents.details(head.pool), names, hidden)
 
 
-def _profile_by_present_index(here: Context, pool: str, read: Callable[..., AgentProfile]) -> tuple[PoolHead, AgentProfile | None]:
-    """The head of a pool, and the profile of an agent; None instead of the profile if the pool's index is not loaded. Raises `ApiError`."""
-    head = _head(here, pool)
-    index = here.agents.present(head)
+def _profile_by_present_index(
+    here: Context, pool: str, read: Callable[..., AgentProfile], part: str
+) -> tuple[PoolHead, AgentProfile | None]:
+    """The head of a pool, and the profile of an agent; None instead of the profile if the index is not loaded. Raises `ApiError`."""
+    head = _head(here, pool, part)
+    index = here.agents.present(head, part)
     return head, None if index is None else read(head, index)
 
 

@@ -24,7 +24,6 @@ from services.api.workers import Workers
 from services.boards.cursors import digest
 from services.boards.insight import Insight
 from services.boards.reading import Board, ShownProvisional
-from services.boards.slice_boards import is_sliced
 from services.boards.store.protocol import INSIGHT, PoolHead, PoolVersion, StoreError
 from services.boards.store.versions import Versions
 from services.control.details import VISIBLE, AgentFilter
@@ -49,7 +48,7 @@ class Asked(NamedTuple):
 
     method, start: method and first row of a single board. rows: most rows of a board, or of each board of a summary.
     everyone: as of `services.boards.reading.board`. wanted, shown: which agents the rows of a single board have.
-    part: slice of a summary; empty for all outcomes.
+    part: slice of the board or of the summary, such as `language:English`; empty for all outcomes.
     """
 
     kind: Kind
@@ -187,9 +186,9 @@ class Answers:
             task.add_done_callback(lambda done: self._finished(key, done))
         return await asyncio.shield(task)
 
-    def agents_version(self, pool: str) -> Version:
-        """Return the version of what boards show of a pool besides what is published: its agents, and which method leads."""
-        return () if self._agents is None else (*self._agents.version(pool), self._agents.leading_method(pool))
+    def agents_version(self, pool: str, part: str = "") -> Version:
+        """Return the version of what boards of a pool or slice show besides what is published: its agents, and which method leads."""
+        return () if self._agents is None else (*self._agents.version(pool, part), self._agents.leading_method(pool))
 
     def hidden(self, pool: str) -> frozenset[str]:
         """Return the agents of a pool that answers leave out."""
@@ -197,7 +196,8 @@ class Answers:
 
     async def _built(self, asked: Asked, published: PoolVersion) -> _Entry | None:
         await self._until_ready(asked, published)
-        agents = self.agents_version(asked.pool)  # before anything is read or reused, so that a later change builds the answer again
+        # before anything is read or reused, so that a later change builds the answer again
+        agents = self.agents_version(asked.pool, asked.part)
         known = self._known_boards(asked, published, agents)
         entries = await self._readers.run(partial(self._entries_for, asked, published, agents, known))
         for each, entry in entries.items():
@@ -208,7 +208,7 @@ class Answers:
         """Wait for what boards show of the pool's agents, if it was never read."""
         if self._agents is not None and published.head is not None and asked.kind != "insight":
             with suppress(msgspec.DecodeError):  # garbage, which the build reports
-                await self._agents.ready(_decode_head(published.head))
+                await self._agents.ready(_decode_head(published.head), asked.part)
 
     def _part_of(self, asked: Asked, published: PoolVersion, agents: Version | None = None) -> Version | None:
         """Return the part of a pool's version on which an answer depends; None if the pool or board does not exist.
@@ -218,7 +218,7 @@ class Answers:
         part = _published_part(asked, published)
         if part is None or asked.kind == "insight":
             return part
-        return *part, *(self.agents_version(asked.pool) if agents is None else agents)
+        return *part, *(self.agents_version(asked.pool, asked.part) if agents is None else agents)
 
     def _known_boards(self, asked: Asked, published: PoolVersion, agents: Version) -> dict[str, Board]:
         """Return the cached solved boards of a summary that are still the newest, by method, with updated ages."""
@@ -277,7 +277,7 @@ def _may_be_refilled(asked: Asked, published: PoolVersion) -> bool:
 
 def _board_of(asked: Asked, method: str) -> Asked:
     """Return the cache key of one board of a summary: that of a poll of the single board."""
-    return Asked("board", asked.pool, method, 0, asked.rows)
+    return Asked("board", asked.pool, method, 0, asked.rows, part=asked.part)
 
 
 def tag_of(value: Value) -> str:
@@ -292,7 +292,7 @@ def _entry(value: Value, version: Version, now: float) -> _Entry:
 
 def _published_part(asked: Asked, version: PoolVersion) -> Version | None:
     """Return what the store says of the version of an answer; None if the pool or board does not exist."""
-    if asked.part or is_sliced(asked.method):
+    if asked.part:
         return None if version.head is None else (version.head, version.sliced)
     if asked.kind == "boards":
         return None if version.head is None else (version.head, tuple(version.solved.items()))

@@ -17,6 +17,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from ratings_core.errors import InputError
+from services.admin.traced_slices import TracedSlices
 from services.api import (
     agents,
     boards,
@@ -126,6 +127,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS),
         feeds=feeds, agents=indexes, pool_agents=pool_agents, past=past, dead_letters=log.dead_letters,
+        traced_slices=TracedSlices(log, directory.control.refresh, partial(CheckpointStore, settings.checkpoint_url)),
         clock=clock, partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
 

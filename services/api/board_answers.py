@@ -22,6 +22,7 @@ from services.boards.cursors import Cursor, FilterCursor, cursor_of, filter_curs
 from services.boards.formats import BoardFormat, encoded_rows
 from services.boards.past_contents import When
 from services.boards.reading import Board, ShownProvisional
+from services.boards.slice_boards import slice_text
 from services.control.details import COUNTRY_PATTERN, MOST_TAGS, AgentFilter, check_country, check_tag_key
 from services.wire.pools import check_pool_name
 
@@ -100,7 +101,11 @@ Tag: TypeAlias = Annotated[
 ]
 MinGames: TypeAlias = Annotated[
     int | None,
-    QueryParameter(ge=1, le=2**31 - 1, description="Return only agents with at least this many games, as of the column `games`."),
+    QueryParameter(
+        ge=1,
+        le=2**31 - 1,
+        description="Return only agents with at least this many games, as of the column `games`: in the slice, with `slice`.",
+    ),
 ]
 Hidden: TypeAlias = Annotated[bool, QueryParameter(description="Return also hidden agents. Needs an admin key.")]
 
@@ -147,8 +152,6 @@ class AskedBoard:
         if self.selects and (self.start is not None or self.agents is not None):
             rule = "must not be sent with start or agents: continue by a cursor"
             raise InputError("country, organisation, tag, min_games, provisional", (*self.wanted, self.provisional.value), rule)
-        if self.part is not None and (self.selects or self.hidden):
-            raise InputError("slice", self.part, "must not be sent with provisional or filters: games are counted by pool")
 
     @property
     def name(self) -> str:
@@ -174,7 +177,8 @@ class AskedBoard:
 
     def asked(self, rows: int = 0) -> Asked:
         """What an answer has, as it is cached. rows: most rows."""
-        return Asked("board", self.pool, self.name, self.begin, rows, self.everyone, self.wanted, self.provisional)
+        part = slice_text(self.part)
+        return Asked("board", self.pool, self.name, self.begin, rows, self.everyone, self.wanted, self.provisional, part)
 
     @property
     def selects(self) -> bool:

@@ -87,7 +87,7 @@ def built(
         case "board":
             read: Callable[..., Board | None]
             if asked.selects:
-                columns = agents.columns(asked.pool, store.live.head(asked.pool))
+                columns = agents.columns(asked.pool, store.live.head(asked.pool), asked.part)
                 read = partial(filtered.page, store, selection(agents, columns, asked), None, asked.rows)
             else:
                 read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
@@ -99,7 +99,7 @@ def built(
 
 def selection(agents: PoolAgents, columns: AgentColumns, asked: Asked) -> filtered.Selection:
     """What a request with filters selects. Raises as `AgentColumns.matching`."""
-    matching = agents.matching(asked.pool, columns, asked.wanted)
+    matching = agents.matching(asked.pool, columns, asked.wanted, asked.part)
     return filtered.Selection(asked.pool, asked.method, asked.filters, matching, asked.everyone, asked.shown)
 
 
@@ -125,7 +125,7 @@ def _summary(
         if head and unknown
         else []
     )
-    columns = agents.columns(asked.pool, head)
+    columns = agents.columns(asked.pool, head, asked.part)
     shown = {**known, **{board.name: columns.board(board) for board in read}}
     return Boards(pool=view(directory, asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
@@ -178,7 +178,7 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     if form is BoardFormat.JSON and asked.page:
         return await polled(request, asked.asked(asked.rows(form) or 0))
     if (head := await here.workers.readers.run(partial(here.store.live.head, asked.pool))) is not None:
-        await here.pool_agents.ready(head)
+        await here.pool_agents.ready(head, slice_text(asked.part))
     cursor = asked.continued()
     when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
@@ -195,7 +195,7 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
 def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read: Callable[[], Board]) -> Board:
     """Read a board, with what it shows of agents."""
     board = read()  # before the columns, so that an agent that was hidden since is left out
-    return here.pool_agents.columns(asked.pool, head).board(board, hidden=asked.hidden)
+    return here.pool_agents.columns(asked.pool, head, slice_text(asked.part)).board(board, hidden=asked.hidden)
 
 
 @get(
@@ -249,26 +249,24 @@ async def compare_solves(
     """
     head = await here.workers.readers.run(partial(here.store.live.head, check_pool_name(pool)))
     live = head is not None and method in head.live_methods
-    if live and part is not None:
-        raise InputError("slice", part, f"must be left out: {method} is an online method, whose slices have no past boards")
     if live or position is not None:
         if against is None:
             what = f"{method} is an online method" if live else "with position, the method is solved at both"
             raise InputError("against", None, f"must be sent: {what}, and every position has a board")
-        wanted = BoardChange(pool, method, against, position, count, generation)
-        read = partial(_changes_of_live, here, head, wanted) if live else partial(_changes_solved_again, here, wanted, part)
+        wanted = BoardChange(pool, method, against, position, count, generation, slice_text(part))
+        read = partial(_changes_of_live, here, head, wanted) if live else partial(_changes_solved_again, here, wanted)
         return await here.workers.past.run(read)
     if generation is not None:
         raise InputError("generation", generation, "must be sent with position: else the two solves are kept ones, of any generation")
     return await here.workers.readers.run(partial(_changes_of_solved, here, pool, method, against, count, part))
 
 
-def _changes_solved_again(here: Context, wanted: BoardChange, part: str | None) -> Difference:
+def _changes_solved_again(here: Context, wanted: BoardChange) -> Difference:
     """The difference between two solves on request. Raises `ApiError`, `InputError`."""
-    name = board_name(wanted.method, part)
+    name = board_name(wanted.method, wanted.part or None)
     read = partial(past_solves, here, wanted.pool, name)
     with past_problems():
-        solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, part)}", read)
+        solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, wanted.part or None)}", read)
         found = solves.changes(wanted)
     return here.pool_agents.columns(wanted.pool, solves.head).difference(found)
 
@@ -333,7 +331,7 @@ def _get_filtered(
     here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, count: int | None, *, everyone: bool
 ) -> Board | None:
     """Read rows that match filters. count, everyone: as of `_get_newest`. Raises `InputError`, `ReplacedBoard`."""
-    columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool))
+    columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool), slice_text(asked.part))
     selected = selection(here.pool_agents, columns, asked.asked())._replace(everyone=everyone)
     now, provisional = here.clock(), here.settings.provisional
     if count is None:

@@ -14,6 +14,7 @@ from litestar.openapi.spec import Example
 from litestar.params import PathParameter, SkipValidation
 
 from ratings_core.records.names import MAX_NAME_BYTES
+from services.admin.traced_slices import TracedSlices
 from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.bodies import Bodies
@@ -32,6 +33,7 @@ from services.log.protocol import Topic
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
 from services.shard.generations.past_states import PastStates
+from services.solve.insight.on_request import INSIGHTS_KEPT, Insights
 from services.solve.next_matches import PLANS_KEPT, Plans
 from services.solve.why import SOLVES_KEPT, Solves
 from services.wire.pools import POOL_PATTERN
@@ -93,8 +95,9 @@ class Context:
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
     under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. past: contents of pools at past
-    positions. dead_letters: topic of refused outcomes. partitions: number of partitions of the outcome log. started: time at which this
-    process began, seconds since 1970. solves, plans: solves and recommendations on request, kept by position.
+    positions. dead_letters: topic of refused outcomes. traced_slices: indexes of slices with histories, made on request. partitions: number
+    of partitions of the outcome log. started: time at which this process began, seconds since 1970. solves, plans, insights: solves,
+    recommendations, and insights into slices on request, kept by position.
     """
 
     settings: Settings
@@ -114,11 +117,13 @@ class Context:
     pool_agents: PoolAgents
     past: PastStates
     dead_letters: Topic
+    traced_slices: TracedSlices
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0
     solves: Solves = field(default_factory=lambda: Solves(SOLVES_KEPT))
     plans: Plans = field(default_factory=lambda: Plans(PLANS_KEPT))
+    insights: Insights = field(default_factory=lambda: Insights(INSIGHTS_KEPT))
 
 
 def context(connection: Connection) -> Context:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from anyio import CancelScope, current_time
 
 from services.api.answers import Answers, Asked
-from services.api.problems import RETRY, ApiError
+from services.api.problems import RETRY, ApiError, no_slice
 from services.api.replies import Boards, PoolView
 from services.api.stream_events import AgentRows, Reader, State, Wanted, state_of
 from services.api.workers import Workers
@@ -164,7 +164,7 @@ class Feed:
     async def _newest(self) -> State | None:
         published = await self._feeds.answers.version(self.pool)
         solved = self._solved(published)
-        version = (published.head, solved, self._feeds.answers.agents_version(self.pool))
+        version = (published.head, solved, self._feeds.answers.agents_version(self.pool, self.part))
         # copies, because streams come and go during the reads
         count, agents = max(self._counts, default=1), tuple(self._agents)
         known = version == self._read_version and self._covers(count, agents)
@@ -204,8 +204,7 @@ class Feed:
             return Boards(pool=view, methods=Methods(live=[], solved=[]), boards=[]) if view.head is None else None
         value = await self._feeds.answers.value(Asked("boards", self.pool, rows=count, part=self.part), published)
         if value is None and self.part:
-            detail = f"pool {self.pool} has no slice {self.part}: GET /v1/pools/{self.pool}/slices lists its slices"
-            raise ApiError(404, "not found", detail)
+            raise no_slice(self.pool, self.part)
         return value if isinstance(value, Boards) else None
 
     async def _rows(self, head: PoolHead, methods: Methods, solved: Mapping[str, str | None], agents: Sequence[str]) -> AgentRows:

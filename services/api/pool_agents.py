@@ -54,7 +54,7 @@ class PoolAgents:
         self._indexes, self._directory, self._timer = indexes, directory, timer
         self._heads: dict[str, PoolHead] = {}
         """Pool -> the newest head that was noted, or for which columns were read. It tells whether the pool's index is old."""
-        self._matching: OrderedDict[tuple[str, AgentFilter], Matching] = OrderedDict()
+        self._matching: OrderedDict[tuple[str, str, AgentFilter], Matching] = OrderedDict()
         """The least recently used first."""
         self._names: OrderedDict[str, _Named] = OrderedDict()
         """The least recently used first."""
@@ -76,12 +76,12 @@ class PoolAgents:
         """Return the method that the pages of a pool show first, as it was last read; empty if they choose."""
         return self._directory.leading_method(pool)
 
-    def columns(self, pool: str, head: PoolHead | None) -> AgentColumns:
-        """Return what boards of a pool show of agents now."""
+    def columns(self, pool: str, head: PoolHead | None, part: str = "") -> AgentColumns:
+        """Return what boards of a pool, or of its slice `part`, show of agents now."""
         if head is None:
             return AgentColumns(self.details(pool), NoIndex(f"no outcome of pool {pool} is folded yet", retriable=True))
         self._heads[pool] = head
-        return AgentColumns(self.details(pool), self._index(head))
+        return AgentColumns(self.details(pool), self._index(head, part))
 
     def columns_of(self, board: Board, store: RedisStore) -> AgentColumns:
         """Return what a board shows of agents. For a live board of the generation that is known to serve, the store is not asked.
@@ -93,13 +93,13 @@ class PoolAgents:
             head = store.live.head(board.pool)
         elif board.position > head.position:
             head = msgspec.structs.replace(head, position=board.position)
-        return self.columns(board.pool, head)
+        return self.columns(board.pool, head, board.slice or "")
 
-    def version(self, pool: str) -> tuple[object, ...]:
+    def version(self, pool: str, part: str = "") -> tuple[object, ...]:
         """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap."""
         self._directory.refresh_soon()
         head, details = self._heads.get(pool), self._directory.details(pool)
-        return (details.version, None) if head is None else AgentColumns(details, self._index(head)).version
+        return (details.version, None) if head is None else AgentColumns(details, self._index(head, part)).version
 
     def display_names(self, pool: str, index: AgentIndex) -> DisplayNames:
         """Return the display names of a pool's agents for a search. Those of a large pool may be some seconds old."""
@@ -116,29 +116,36 @@ class PoolAgents:
                 self._names.popitem(last=False)
             return known.names
 
-    def _index(self, head: PoolHead) -> AgentIndex | NoIndex | None:
-        """Return the index of a pool's agents, or why it is missing; None for a pool of scores, whose boards show nothing of it."""
-        return self._indexes.loaded(head) if head.kind == Kind.GAMES else None
+    def _index(self, head: PoolHead, part: str) -> AgentIndex | NoIndex | None:
+        """Return the index of the agents of a pool or a slice, or why it is missing.
+
+        None for a pool of scores, whose boards show nothing of it.
+        """
+        if head.kind != Kind.GAMES:
+            return None
+        if not head.has_slice(part):
+            return NoIndex(f"generation {head.generation} of pool {head.pool} has no slice {part}", retriable=True)
+        return self._indexes.loaded(head, part)
 
     def note(self, head: PoolHead) -> None:
         """Note the newest published head of a pool. `version` is for its generation from now on."""
         self._heads[head.pool] = head
 
-    async def ready(self, head: PoolHead) -> None:
-        """Wait for the first load of the index of a pool's agents, for at most a second."""
+    async def ready(self, head: PoolHead, part: str = "") -> None:
+        """Wait for the first load of the index of the agents of a pool or a slice, for at most a second."""
         self._heads[head.pool] = head
-        if head.kind == Kind.GAMES:
-            await self._indexes.begin(head, _FIRST_SECONDS)
+        if head.kind == Kind.GAMES and head.has_slice(part):
+            await self._indexes.begin(head, _FIRST_SECONDS, part)
 
-    def matching(self, pool: str, columns: AgentColumns, wanted: AgentFilter) -> Matching:
+    def matching(self, pool: str, columns: AgentColumns, wanted: AgentFilter, part: str = "") -> Matching:
         """Return the agents that match a filter. Raises as `AgentColumns.matching`.
 
         Agents that match details are looked up once for each version. Those that match a number of games alone are found in milliseconds,
-        and are not kept, because they would hold the index after it was dropped.
+        and are not kept, because they would hold the index after it was dropped. columns: Those of the pool, or of its slice `part`.
         """
         if not wanted.of_details:
             return columns.matching(wanted)
-        key, version = (pool, wanted), columns.version_of(wanted)
+        key, version = (pool, part if wanted.min_games is not None else "", wanted), columns.version_of(wanted)
         with self._lock:
             known = self._matching.get(key)
             if known is not None and known.version == version:

@@ -95,6 +95,11 @@ def not_there_now(what: str) -> ApiError:
     return ApiError(503, "not there at the moment", detail, headers=RETRY)
 
 
+def no_slice(pool: str, part: str) -> ApiError:
+    """The 404 error for a slice that a pool does not have."""
+    return ApiError(404, "not found", f"pool {pool} has no slice {part}: GET /v1/pools/{pool}/slices lists its slices")
+
+
 def nothing_yet(pool: str) -> ApiError:
     """Return the 404 error for a pool of which no outcome is folded yet.
 

@@ -9,15 +9,18 @@ from litestar.params import QueryParameter
 
 from ratings_core.methods.explained import UnknownAgent
 from ratings_core.records.names import check_name
+from services.api.agents import traced_index
 from services.api.boards import read_or_raise
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
 from services.api.past_boards import past_problems
 from services.api.pools import published
-from services.api.problems import ApiError, nothing_yet
+from services.api.problems import ApiError, no_slice, nothing_yet
+from services.api.slices import SliceText, board_name
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.past_contents import when_of
 from services.boards.result import SolvedBoard
+from services.boards.slice_boards import is_sliced, method_of, slice_text
 from services.boards.store.protocol import INSIGHT, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.problems.serving import NoCheckpoint
@@ -64,7 +67,7 @@ Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Lar
     "/v1/pools/{pool:str}/boards/{method:str}/why/{agent:path}",
     tags=["boards"],
     operation_class=Described,
-    responses=problems(404, 410, 422, 503),
+    responses=problems(404, 410, 422, 501, 503),
 )
 async def explain_rating(
     here: Here,
@@ -77,18 +80,23 @@ async def explain_rating(
     since_time: SinceTime = None,
     until_time: UntilTime = None,
     count: Count = 20,
+    part: SliceText = None,
 ) -> Why:
     """Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
     By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
     large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-    without them. With `from` or `since`: what changed since then. Percent-encode the agent's name, including slashes.
+    without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
+    Percent-encode the agent's name, including slashes.
     """
     moments = when_of(since, since_time, ("from", "since")), when_of(until, until_time, ("to", "until"))
     asked = Asked(check_name(agent_name(agent), "agent"), flips, *moments, count)
     head = await here.workers.readers.run(partial(_head, here, check_pool_name(pool)))
-    index = await here.agents.get(head) if method in head.online else None
-    return await here.workers.explanations.run(partial(_explained, here, head, index, method, asked))
+    board, text = board_name(method, part), slice_text(part)
+    if not head.has_slice(text):
+        raise no_slice(pool, text)
+    index = await traced_index(here, head, text) if method in head.online else None
+    return await here.workers.explanations.run(partial(_explained, here, head, index, board, asked))
 
 
 def _head(here: Context, pool: str) -> PoolHead:
@@ -99,12 +107,12 @@ def _head(here: Context, pool: str) -> PoolHead:
 
 
 def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None, method: str, asked: Asked) -> Why:
-    """The answer. index: The pool's index; None for a solved method."""
+    """The answer. index: The index of the pool or the slice; None for a solved method. method: Name of the board."""
     files = CheckpointStore(here.settings.checkpoint_url)
     try:
         with past_problems():
             if index is not None:
-                return why_live(files, here.store, head, index, method, asked, here.past)
+                return why_live(files, here.store, head, index, method_of(method), asked, here.past)
             return why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
     except UnknownAgent as error:
         raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
@@ -114,16 +122,19 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
 
 
 def _solved_board(here: Context, head: PoolHead, method: str) -> SolvedBoard:
-    """The published board of a solved method. Raises `ApiError` 404 without one, 503 if the store lost it, and 422 without ratings."""
-    if method in (*head.live_methods, INSIGHT):
+    """The published board of a solved method. Raises `ApiError` 404 without one, 503 if the store lost it, and 422 without ratings.
+
+    method: Name of the board.
+    """
+    if method_of(method) in (*head.live_methods, INSIGHT):
         raise ApiError(
             422,
             "no ratings of a method",
-            f"{method} is no board of a method: GET /v1/pools/{head.pool}/boards lists the methods",
+            f"{method_of(method)} is no board of a method: GET /v1/pools/{head.pool}/boards lists the methods",
         )
-    missing = f"solved board {method}"
+    missing = f"solved board {method_of(method)}{' of this slice' if is_sliced(method) else ''}"
     page = read_or_raise(here, head.pool, method, missing, lambda: here.store.solved.page(head.pool, method, 0, 1))
     board = page[0]
     if not page[1]:
-        raise ApiError(422, "no ratings", f"{method} has no result on pool {head.pool}: {board.error or board.result.status}")
+        raise ApiError(422, "no ratings", f"{method_of(method)} has no result on pool {head.pool}: {board.error or board.result.status}")
     return board

@@ -63,11 +63,12 @@ class Matching:
 
 
 class AgentColumns:
-    """The details and the index of a pool's agents, as they are at one moment.
+    """The details and the index of the agents of a pool or a slice, as they are at one moment.
 
     Args:
         details: Details of the pool's agents.
-        index: The pool's index of agents; or why it is missing. None for a pool of scores, which has no games to count.
+        index: The index of the agents of the pool or the slice; or why it is missing. None for a pool of scores, which has no games to
+            count.
     """
 
     def __init__(self, details: PoolDetails, index: AgentIndex | NoIndex | None) -> None:
@@ -76,19 +77,19 @@ class AgentColumns:
     @property
     def version(self) -> tuple[object, ...]:
         """Changes with everything that the columns show."""
-        return self._details.version, self._index.entry.object if isinstance(self._index, AgentIndex) else None
+        return self._details.version, self._index.content if isinstance(self._index, AgentIndex) else None
 
     def is_hidden(self, agent: str) -> bool:
         """Whether an agent is hidden."""
         return self._details.is_hidden(agent)
 
     def board(self, board: Board, *, hidden: bool = False) -> Board:
-        """A board whose rows have details and games, without hidden agents unless `hidden`. Earlier boards and slices have details only."""
+        """A board whose rows have details and games, without hidden agents unless `hidden`. Earlier boards have details only."""
         left_out = frozenset[str]() if hidden else self._details.hidden()
         rows = self._with_details(_visible(board.rows, left_out))
         extra = _without(board.extra, left_out) if left_out else board.extra
-        index = None if board.source in _EARLIER or isinstance(board.slice, str) else self._index
-        if not isinstance(index, AgentIndex) or not index.counts_games:
+        index = None if board.source in _EARLIER else self._index
+        if not isinstance(index, AgentIndex) or not index.counts_games or index.entry.slice != (board.slice or ""):
             return msgspec.structs.replace(board, rows=rows, extra=extra)
         return msgspec.structs.replace(board, rows=_with_games(rows, index), extra=extra, games_position=index.entry.position)
 
@@ -117,8 +118,8 @@ class AgentColumns:
 
     def version_of(self, wanted: AgentFilter) -> str:
         """Version of the agents that match a filter, as in `Matching`."""
-        changes, entry = self.version
-        return f"{changes}/{entry if wanted.min_games is not None else ''}"
+        changes, counted = self.version
+        return f"{changes}/{counted if wanted.min_games is not None else ''}"
 
     def _checked_index(self, least: int) -> AgentIndex:
         if self._index is None:

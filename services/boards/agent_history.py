@@ -97,7 +97,7 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True):
         missing: Number of outcomes of the pool whose history should be kept and cannot be read. 0 for solved methods.
         points: The points, oldest first. Of more than the requested number, each of equal parts of the time keeps its first, last, lowest
             and highest point.
-        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
+        slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -165,6 +165,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True):
         missing: Number of outcomes of the pool whose history should be kept and cannot be read.
         outcomes: The outcomes.
         next: Cursor of the outcomes after these; None at the end.
+        slice: Slice of the pool whose outcomes alone are counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -177,10 +178,11 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     missing: int
     outcomes: list[AgentOutcome]
     next: str | None
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class _OutcomesPlace(msgspec.Struct, frozen=True, array_like=True, tag="outcomes"):
-    """Content of a cursor of outcomes: the generation, a checksum of the agent's name, and the last listed outcome."""
+    """Content of a cursor of outcomes: the generation, a checksum of agent and slice, and the last listed outcome."""
 
     generation: int
     agent: int
@@ -205,17 +207,18 @@ def agent_history(
     Args:
         store: The store. Solved ratings come from its kept solves.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`; or why it is missing. Solved methods do not need it.
+        index: The index of the pool, or of the slice with its history, of the generation of `head`; or why it is missing. Solved methods do
+            not need it.
         name: Name of the agent.
         now: Seconds since 1970.
         method: Online or solved method; None for the pool's first online method.
         since: Only points at or after this time, in seconds since 1970; None for all.
         until: Only points before this time.
         points: Largest number of points, at least `LEAST_POINTS`.
-        part: Slice of the pool, such as `language:English`, for a solved method; empty for all outcomes.
+        part: Slice of the pool, such as `language:English`; empty for all outcomes.
 
     Raises:
-        InputError: There is no such method, the pool keeps no history, the time is empty, or the method is an online one of a slice.
+        InputError: There is no such method, the pool keeps no history, or the time is empty.
         NoIndex: The method is an online one, and the index is missing.
         StoreError: The store does not answer.
     """
@@ -223,10 +226,6 @@ def agent_history(
         raise InputError("from, to", (since, until), "must be in order: `from` before `to`")
     if method is not None and method not in head.online:
         return _solved_history(store, head, name, method, now, since, until, points, part)
-    if part:
-        raise InputError(
-            "slice", part, "must be sent with `method`, a solved one: online methods keep the history of the pool, not of slices"
-        )
     at = kept_history(store, head, index, name)
     if at is None:
         return None
@@ -248,6 +247,7 @@ def agent_history(
         total=len(within),
         missing=history.missing,
         points=[HistoryPoint(time=time, rating=rating, outcome=outcome) for time, rating, outcome in columns],
+        slice=part or msgspec.UNSET,
     )
 
 
@@ -267,7 +267,7 @@ def agent_outcomes(
     Args:
         store: The store.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`; or why it is missing.
+        index: The index of the pool, or of a slice with its history, of the generation of `head`; or why it is missing.
         name: Name of the agent.
         now: Seconds since 1970.
         cursor: `next` of the answer before; None for the newest outcomes.
@@ -280,7 +280,8 @@ def agent_outcomes(
         StoreError: The store does not answer.
     """
     place = None if cursor is None else place_of(cursor, _OutcomesPlace)
-    if place is not None and (place.generation, place.agent) != (head.generation, _checksum(name)):
+    part = index.entry.slice if isinstance(index, AgentIndex) else ""
+    if place is not None and (place.generation, place.agent) != (head.generation, _checksum(name + part)):
         raise InputError("cursor", cursor, RULE)
     at = kept_history(store, head, index, name)
     if at is None:
@@ -292,7 +293,7 @@ def agent_outcomes(
     rows = read_history(
         lambda: [_outcome(known, row, agent, chosen) for row in islice(history.newest(agent, total, before), count + 1)], known
     )
-    last = _OutcomesPlace(head.generation, _checksum(name), rows[count - 1].outcome) if len(rows) > count else None
+    last = _OutcomesPlace(head.generation, _checksum(name + part), rows[count - 1].outcome) if len(rows) > count else None
     return AgentOutcomes(
         pool=head.pool,
         agent=name,
@@ -304,6 +305,7 @@ def agent_outcomes(
         missing=history.missing,
         outcomes=rows[:count],
         next=None if last is None else text_of(last),
+        slice=part or msgspec.UNSET,
     )
 
 

@@ -1,4 +1,4 @@
-"""Index of a pool's agents, made of its newest checkpoint: names to search, and records of games and scores.
+"""Index of the agents of a pool or of a slice, made of the newest checkpoint: names to search, and records of games and scores.
 
 Only the parts of a checkpoint that it needs are read: names, numbers of outcomes, and tallies. Ratings are in the store.
 """
@@ -107,16 +107,18 @@ NO_OPPONENTS: Final = Opponents(np.zeros(0, np.int32), _NO_WEIGHT, _NO_WEIGHT, _
 
 
 class AgentIndex:
-    """The agents of one generation of a pool at one checkpoint. Thread-safe: after construction, only the results of all agents are added.
+    """The agents of one generation of a pool, or of one of its slices, at one checkpoint.
+
+    Thread-safe: after construction, only the results of all agents are added.
 
     Args:
-        entry: The pool in the checkpoint.
+        entry: The pool, or the slice, in the checkpoint.
         written_at: Time of the checkpoint in seconds since 1970.
         arrays: Arrays of the checkpoint, by name.
         mapped: Whether the arrays are a mapped file, whose memory all processes share.
 
     Attributes:
-        history: History of the outcomes; None if the pool keeps none.
+        history: History of the outcomes; None if the pool keeps none. Slices keep none.
     """
 
     def __init__(self, entry: PoolEntry, written_at: float, arrays: Arrays, *, mapped: bool) -> None:
@@ -136,23 +138,25 @@ class AgentIndex:
         self.history: OutcomeHistoryReader | None = None
 
     @classmethod
-    def load(cls, files: CheckpointStore, head: PoolHead, known: "AgentIndex | None" = None) -> "AgentIndex":
+    def load(cls, files: CheckpointStore, head: PoolHead, known: "AgentIndex | None" = None, part_of: str = "") -> "AgentIndex":
         """The index of what readers see of a pool, from its newest checkpoint.
 
         Args:
             files: The checkpoints.
             head: Head of the pool; it names the partition and the generation.
             known: An index that is returned if the newest checkpoint has nothing newer.
+            part_of: Slice of the pool, such as `language:English`; empty for all outcomes.
 
         Raises:
-            NoIndex: The serving generation has no checkpoint yet, or it cannot be read now.
+            NoIndex: The serving generation has no checkpoint yet, the checkpoint has no such slice yet, or it cannot be read now.
         """
         try:
-            newest = files.newest_entry(head.partition, head.pool, head.generation)
+            newest = files.newest_entry(head.partition, head.pool, head.generation, part_of)
             if newest is None:
-                raise NoIndex(f"pool {head.pool} has no checkpoint of generation {head.generation} yet", retriable=True)
+                what = f"slice {part_of} of pool {head.pool}" if part_of else f"pool {head.pool}"
+                raise NoIndex(f"{what} has no checkpoint of generation {head.generation} yet", retriable=True)
             entry, written_at = newest
-            if known is not None and known.entry.object == entry.object:
+            if known is not None and known.content == content_of(entry):
                 return known
             arrays = files.read_arrays(entry, {*_NAMES, *_TALLIES[Kind(entry.kind)], *window_names(head.online)})
             index = cls(entry, written_at, arrays, mapped=files.blobs.is_local)
@@ -162,6 +166,11 @@ class AgentIndex:
         except (BadObject, OSError, InputError, KeyError, ValueError) as error:
             raise NoIndex(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
         return index
+
+    @property
+    def content(self) -> str:
+        """What was indexed. It changes with each checkpoint that has a newer content, and differs between a pool and its slices."""
+        return content_of(self.entry)
 
     @property
     def nbytes(self) -> int:
@@ -301,6 +310,11 @@ class AgentIndex:
             return -self.outcomes(agent), agent
 
         return bisect_right(range(len(self)), (-after.outcomes, after.agent), key=key)
+
+
+def content_of(entry: PoolEntry) -> str:
+    """The content of an entry, as of `AgentIndex.content`."""
+    return f"{entry.object} {entry.slice}" if entry.slice else entry.object
 
 
 def outcomes_of(weight: int | Weights) -> NDArray[np.float64]:

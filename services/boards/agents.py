@@ -13,7 +13,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.name_search import EXACT
 from ratings_core.records.names import is_name
 from services.boards import reading
-from services.boards.agent_history import Played, Streak, played
+from services.boards.agent_history import Streak, played
 from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Place, outcomes_of
 from services.boards.cursors import RULE, place_of, text_of
 from services.boards.display_names import DisplayNames, search
@@ -30,8 +30,6 @@ from services.wire.pools import Kind
 _PLACES_AT_ONCE: Final = 1000
 """Matches that a search reads at once after hidden agents were among the first ones."""
 _SUGGESTIONS: Final = 5
-_OF_POOL: Final = "records are counted by pool, not by slice"
-_NOT_PLAYED: Final = Played(first_played=None, last_played=None, streak=None)
 
 
 class FoundAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,7 +172,8 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
         last_played: Time of its newest outcome; None if its history is not kept.
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
-        slice: Slice of the pool's outcomes that `outcomes` and `methods` count, such as `language:English`. Absent for all outcomes.
+        slice: Slice of the pool's outcomes that `outcomes`, `methods` and the record count, such as `language:English`. Absent for all
+            outcomes. Times and the streak are known of all outcomes only, so a profile in a slice has none.
         slices: Slice, such as `language:English` -> method -> the agent's rating in it. Only slices in which it has a rating.
     """
 
@@ -243,10 +242,12 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
         generation: Generation of the pool.
         position: Log offset up to which games were counted: that of a checkpoint. An agent that is newer has no opponents yet.
         age_seconds: Seconds since the checkpoint was written.
-        method: Online method of the expected scores; None if no method of the pool forecasts.
+        method: Online method of the expected scores; None if no method of the pool forecasts, and in a slice, because forecasts are fitted
+            to the pool.
         total: Number of all opponents.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
+        slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -258,6 +259,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     opponents: list[OpponentRow]
     next: str | None
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class _AgentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="agents"):
@@ -275,7 +277,7 @@ class _AgentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="agents"):
 
 
 class _OpponentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="opponents"):
-    """Content of a cursor of opponents: the generation, a checksum of the agent's name, and the last opponent with its games."""
+    """Content of a cursor of opponents: the generation, a checksum of agent and slice, and the last opponent with its games."""
 
     generation: int
     agent: int
@@ -350,12 +352,12 @@ def profile(
     Args:
         store: The store.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`; or why it is missing.
+        index: The index of the pool or the slice, of the generation of `head`; or why it is missing.
         name: Name of the agent.
         now: Seconds since 1970.
         provisional: Rules that mark agents as provisional.
         known: What is known of the agents besides their games; None for nothing.
-        part: Slice of the pool; None for all outcomes. Records and times are counted by pool, so the profile in a slice has none.
+        part: Slice of the pool; None for all outcomes.
 
     Raises:
         StoreError: The store does not answer.
@@ -365,8 +367,8 @@ def profile(
     boards = reading.agent(store, head.pool, name, now=now, provisional=provisional, head=head, part=part)
     if boards is None:
         return None
-    games, scores, no_record = (None, None, _OF_POOL) if part else _record(index, name, now)
-    times = _NOT_PLAYED if part else played(index, name)
+    games, scores, no_record = _record(index, name, now)
+    times = played(index, name)
     activity = boards.get(ACTIVITY)
     return AgentProfile(
         pool=head.pool,
@@ -410,7 +412,7 @@ def opponent_list(
     Args:
         store: The store.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`.
+        index: The index of the pool or of a slice, of the generation of `head`.
         name: Name of the agent.
         now: Seconds since 1970.
         cursor: `next` of the answer before; None for the first opponents.
@@ -419,13 +421,15 @@ def opponent_list(
         known: What is known of the agents besides their games; None for nothing.
 
     Raises:
-        InputError: The pool is not one of games, the cursor is not one of this request, or the method cannot forecast.
+        InputError: The pool is not one of games, the cursor is not one of this request, the method cannot forecast, or there is a method
+            for a slice.
         StoreError: The store does not answer.
     """
     if index.entry.kind != Kind.GAMES:
         raise InputError("pool", head.pool, "must be a pool of games: agents in a pool of scores have no opponents")
+    part = index.entry.slice
     place = None if cursor is None else place_of(cursor, _OpponentsPlace)
-    if place is not None and (place.generation, place.agent) != (head.generation, _checksum(name)):
+    if place is not None and (place.generation, place.agent) != (head.generation, _checksum(name + part)):
         raise InputError("cursor", cursor, RULE)
     if known is not None and known.leaves_out(name):
         return None
@@ -436,11 +440,11 @@ def opponent_list(
     begin = 0 if place is None else met.after(place.games, place.opponent)
     page = met.take(begin, count)
     names = [index.name(int(opponent)) for opponent in page.agent]
-    chosen, expected = expected_against(store, head, name, names, method)
+    chosen, expected = _expected(store, head, name, names, method, part)
     columns = (outcomes_of(weights).tolist() for weights in (page.games, page.wins, page.draws, page.losses))
     each = zip(names, *columns, expected, strict=True)
     rest = begin + len(names) < len(met.agent)
-    last = _OpponentsPlace(head.generation, _checksum(name), int(page.games[-1]), int(page.agent[-1])) if rest else None
+    last = _OpponentsPlace(head.generation, _checksum(name + part), int(page.games[-1]), int(page.agent[-1])) if rest else None
     return OpponentList(
         pool=head.pool,
         agent=name,
@@ -455,7 +459,19 @@ def opponent_list(
             if known is None or not known.leaves_out(a)
         ],
         next=None if last is None else text_of(last),
+        slice=part or msgspec.UNSET,
     )
+
+
+def _expected(
+    store: RedisStore, head: PoolHead, agent: str, opponents: Sequence[str], method: str | None, part: str
+) -> tuple[str | None, list[float | None]]:
+    """The method and the expected scores as of `expected_against`; none in a slice. Raises `InputError` for a method of a slice."""
+    if not part:
+        return expected_against(store, head, agent, opponents, method)
+    if method is not None:
+        raise InputError("method", method, "must be left out with `slice`: forecasts are fitted to all outcomes of a pool")
+    return None, [None] * len(opponents)
 
 
 def _without_index(

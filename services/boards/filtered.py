@@ -15,6 +15,7 @@ from services.boards.agent_columns import Matching
 from services.boards.cursors import FilterCursor, ReplacedBoard, text_of
 from services.boards.reading import Board, ShownProvisional
 from services.boards.result import AgentRow
+from services.boards.slice_boards import method_of
 from services.boards.store.protocol import INSIGHT, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.runtime.settings import PROVISIONAL, Provisional
@@ -35,7 +36,7 @@ class Selection(NamedTuple):
 
     Attributes:
         pool: Name of the pool.
-        method: Name of the method.
+        method: Name of the board: of the method, or of the slice's board of the method.
         filters: Checksum of the filters.
         matching: The agents that match.
         everyone: Whether agents outside the support of a maximal lottery have rows.
@@ -250,7 +251,7 @@ def _by_name(
     """
     head, names = store.live.head(selected.pool), selected.matching.names()
     order: list[str] | None = None
-    if head is not None and selected.method in head.live_methods:
+    if head is not None and head.has_board(selected.method):
         order = _live_order(store, head, selected.method, names)
     elif head is not None:
         order = _solved_order(store, selected, names)
@@ -282,7 +283,7 @@ def _solved_order(store: RedisStore, selected: Selection, names: Sequence[str]) 
     if selected.method == INSIGHT or (placed := store.solved.places_of(selected.pool, selected.method, names)) is None:
         return None
     board, total, places = placed
-    support = board.result.extra.get("support") if selected.method == reading.LOTTERY and not selected.everyone else None
+    support = board.result.extra.get("support") if method_of(selected.method) == reading.LOTTERY and not selected.everyone else None
     most = len(support) if isinstance(support, list) else total
     return sorted((name for name, place in places.items() if place < most), key=places.__getitem__)
 

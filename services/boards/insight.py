@@ -23,6 +23,7 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
         error: Why the newest computation failed, or has not been made yet. `findings` is then an earlier result or None.
         findings: The parts of the insight.
         stale_seconds: Present only if the store does not answer: age in seconds of the data shown.
+        slice: Slice of the pool, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -35,6 +36,7 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     findings: Findings | None = None
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def insight(boards: SolvedBoards, pool: str, *, now: float) -> Insight:

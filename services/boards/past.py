@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,20 +21,21 @@ from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
 from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
-from services.boards.past_contents import NotFolded, PastContent, PastContents, When
-from services.boards.reading import TRIES, Board, keeps_changing, past_solve
+from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When
+from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
 from services.boards.result import VERSION, AgentRow, CertificateRow
-from services.boards.slice_boards import board_name
+from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.beliefs import belief_intervals, believed
 from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.generations import make_raters
-from services.control.records import ControlState
+from services.control.records import ControlState, Generation
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.state.opening import initial_agents, rated_agents
 from services.state.parts import part
+from services.state.slices import slice_generation
 from services.wire.pools import Kind
 
 
@@ -62,7 +64,8 @@ class BoardChange(NamedTuple):
     """A request for the difference between the boards of a method at two positions.
 
     against: Position of the earlier board. position: Position of the later one; None for the newest. most: Largest number of agents in
-    each list. generation: Number of the generation whose boards are compared; None for that of the moment.
+    each list. generation: Number of the generation whose boards are compared; None for that of the moment. part: Slice of the pool; empty
+    for all outcomes.
     """
 
     pool: str
@@ -71,6 +74,7 @@ class BoardChange(NamedTuple):
     position: int | None
     most: int
     generation: int | None = None
+    part: str = ""
 
 
 class SeveralGenerations(Exception):  # noqa: N818 - names the fact
@@ -112,10 +116,9 @@ class NotKept(InputError):  # noqa: N818 - names the fact
 
 
 class _Found(NamedTuple):
-    """A past board of an online method. entry, time: as of `PastContent`."""
+    """A past board of an online method, and the content of the pool or the slice that it was read from."""
 
-    entry: PoolEntry
-    time: float
+    content: PastContent
     board: Board
 
 
@@ -154,7 +157,8 @@ class PastBoards:
             StillFolding: As of `PastContents`.
             SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, the request
                 names none, and the board cannot be folded again.
-            InputError: Both or neither of position and time are given, or the board is a live one of a slice.
+            NoSlice: The pool had no outcome of the slice at that position, or its generation has no slices with the board.
+            InputError: Both or neither of position and time are given.
             StoreError: The store or the checkpoints cannot be read now.
             LogError: The control log cannot be read.
         """
@@ -164,10 +168,6 @@ class PastBoards:
         if head is None:
             return None
         if rows.method in head.live_methods:
-            if rows.part:
-                raise InputError(
-                    "slice", rows.part, f"must be left out: {rows.method} is an online method, whose slices have no past boards"
-                )
             return self._live(rows, head, now).board
         return self._solved(rows, now)
 
@@ -197,7 +197,7 @@ class PastBoards:
 
         Raises:
             InputError: The pool has no such live board, or the positions are of two seasons or in the wrong order.
-            NotKept, StillFolding, SeveralGenerations, StoreError, LogError: As of `board`.
+            NotKept, StillFolding, SeveralGenerations, NoSlice, StoreError, LogError: As of `board`.
         """
         head = self._store.live.head(wanted.pool)
         if head is None or wanted.method not in head.live_methods:
@@ -205,7 +205,7 @@ class PastBoards:
         end = head.position if wanted.position is None else min(wanted.position, head.position)
         if wanted.against > end:
             raise InputError("against", wanted.against, f"must be at most the position of the later board, {end}")
-        asked = PastRows(wanted.pool, wanted.method, When(end), 0, ROWS, generation=wanted.generation)
+        asked = PastRows(wanted.pool, wanted.method, When(end), 0, ROWS, generation=wanted.generation, part=wanted.part)
         after = self._live(asked, head, now)
         before = self._live(asked._replace(when=When(wanted.against)), head, now)
         made = self._control().generations[wanted.pool]
@@ -215,7 +215,7 @@ class PastBoards:
             raise InputError("against", wanted.against, rule)
         parameters = [made[found.board.generation].fold.methods(Kind(head.kind)).get(wanted.method, {}) for found in (before, after)]
         old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))
-        return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most)
+        return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most, wanted.part)
 
     def _live(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
         """A past board of an online method. Raises as `board`."""
@@ -243,8 +243,8 @@ class PastBoards:
         return self._found(self._contents.content(head, rows.when, rows.generation), rows, now)
 
     def _found(self, content: PastContent, rows: PastRows, now: float) -> _Found:
-        age = round(max(0.0, now - content.time), 3)
-        return _Found(content.entry, content.time, board_of_content(content.entry, content.arrays, self._control(), rows, age))
+        board = board_of_content(content, self._control(), rows, now)
+        return _Found(content.of_slice(rows.part), board)
 
     def _entries(self, rows: PastRows, partition: int) -> list[tuple[PoolEntry, float]]:
         """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written.
@@ -258,14 +258,14 @@ class PastBoards:
 
 def _compared(found: _Found, parameters: Mapping[str, float]) -> KeptRows:
     """A live board as it is compared. parameters: Of its method."""
-    board, entry = found.board, found.entry
+    board, entry = found.board, found.content.entry
     past = Past(
         generation=entry.generation,
         position=entry.position,
         outcomes=entry.outcomes,
         data=entry.digest,
         parameters=dict(parameters),
-        solved_at=found.time,
+        solved_at=found.content.time,
         version=VERSION,
         certificate=CertificateRow(kind="none", value=None),
         status="folded",
@@ -287,24 +287,28 @@ def _check_generations(when: When, reached: Sequence[tuple[int, int]]) -> None:
         raise SeveralGenerations(newest, numbers)
 
 
-def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, rows: PastRows, age_seconds: float) -> Board:
-    """A live board from the content of a pool.
+def board_of_content(content: PastContent, control: ControlState, rows: PastRows, now: float) -> Board:
+    """A live board from the content of a pool, or of the slice of `rows`.
 
     Args:
-        entry: The pool's entry.
-        arrays: Arrays of its content: names of agents, activity, pool time, and the state of the method.
+        content: The pool's content: its pool time, and names of agents, activity and state of the method, of the pool or the slice.
         control: State of the control log.
         rows: The requested rows.
-        age_seconds: Seconds since the content was the newest one.
+        now: Seconds since 1970.
 
     Raises:
         BadObject: The control log has no such generation, or the generation has no such method.
+        NoSlice: The content has no outcome of the slice, or its generation has no slices with the board.
     """
+    entry, own = content.entry, content.of_slice(rows.part)
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None:
         raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-    agents, time = Roster.from_arrays(part(arrays, "agents")), arrays["pool_time"]
-    rater = make_raters(control.pools[entry.pool].kind, made.fold).get(rows.method)
+    kind, arrays, time = control.pools[entry.pool].kind, own.arrays, content.arrays["pool_time"]  # deviations grow until the pool's time
+    if rows.part:
+        made = _slice_generation(kind, made, entry, rows)
+    agents = Roster.from_arrays(part(arrays, "agents"))
+    rater = make_raters(kind, made.fold).get(rows.method)
     if rater is None and rows.method != ACTIVITY:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
     model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
@@ -317,11 +321,20 @@ def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, ro
         generation=entry.generation,
         position=entry.position,
         total=len(ids),
-        age_seconds=age_seconds,
+        age_seconds=age(now, content.time),
         rows=_rows(agents, ids, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
-        outcomes=entry.outcomes,
+        outcomes=own.entry.outcomes,
         intervals=belief_intervals(model),
+        slice=rows.part or msgspec.UNSET,
     )
+
+
+def _slice_generation(kind: Kind, made: Generation, entry: PoolEntry, rows: PastRows) -> Generation:
+    """How the slice of `rows` is folded. Raises `NoSlice` if the slices of its tag do not have the method."""
+    dimension = SliceName.parsed(rows.part).dimension
+    if rows.method not in (*made.fold.slices.get(dimension, ()), ACTIVITY):
+        raise NoSlice(entry, rows.part, rows.method)
+    return slice_generation(kind, made, dimension)
 
 
 def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:

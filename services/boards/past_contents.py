@@ -7,6 +7,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.times import seconds
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import PoolEntry
+from services.state.parts import part
 
 
 class When(NamedTuple):
@@ -65,11 +66,34 @@ class StillFolding(Exception):  # noqa: N818 - names the fact
         super().__init__(f"{reached}; {offline}")
 
 
-class PastContent(NamedTuple):
-    """The content of a pool at a past position.
+class NoSlice(InputError):  # noqa: N818 - names the fact
+    """A pool had no outcome of a slice at a position, or its generation makes no such board of the slice.
 
-    entry: Pool, generation, position, number of outcomes and digest; it names no object. time: Time of its newest record, or of the
-    checkpoint that it was read from, in seconds since 1970. arrays: The content; they must not be changed.
+    Args:
+        entry: The pool at the position. The attribute `position` holds its position.
+        text: The slice, such as `language:English`.
+        board: Name of the board that its generation does not make; empty if there was no outcome.
+    """
+
+    def __init__(self, entry: PoolEntry, text: str, board: str = "") -> None:
+        self.position = entry.position
+        lacks = f"must have the board {board}" if board else "must have an outcome"
+        super().__init__("slice", text, f"{lacks} in generation {entry.generation} of pool {entry.pool} at position {entry.position}")
+
+
+def slice_entry(entry: PoolEntry, text: str) -> PoolEntry:
+    """The entry of a pool's slice, such as `language:English`; of the pool for the empty text. Raises `NoSlice`."""
+    found = entry.slice_of(text) if text else entry
+    if found is None:
+        raise NoSlice(entry, text)
+    return found
+
+
+class PastContent(NamedTuple):
+    """The content of a pool, or of one of its slices, at a past position.
+
+    entry: Pool, generation, position, number of outcomes and digest; if the content was folded again, it names no object. time: Time of its
+    newest record, or of the checkpoint that it was read from, in seconds since 1970. arrays: The content; they must not be changed.
     """
 
     entry: PoolEntry
@@ -80,6 +104,11 @@ class PastContent(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return sum(array.nbytes for array in self.arrays.values())
+
+    def of_slice(self, text: str) -> "PastContent":
+        """The content of the pool's slice, such as `language:English`; of the pool for the empty text. Raises `NoSlice`."""
+        entry = slice_entry(self.entry, text)
+        return self if entry.part is None else PastContent(entry, self.time, part(self.arrays, entry.part.prefix))
 
 
 class PastContents(Protocol):

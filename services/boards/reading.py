@@ -450,7 +450,7 @@ def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional)
     """All rows of the board of its first page; None if it changed in between."""
     rows, page = list(first.rows), first
     while isinstance(page.next, str):
-        cursor = cursor_of(page.next, first.pool, first.method)
+        cursor = cursor_of(page.next, first.pool, first.name)
         try:
             after = resumed(store, cursor, count=_ROWS_A_READ, now=now, provisional=provisional)
         except ReplacedBoard:

@@ -6,8 +6,8 @@ import msgspec
 
 from ratings_core.errors import InputError
 from services.boards.past import PastRows, board_of_content
-from services.boards.past_contents import When
-from services.boards.reading import Board, WithoutRow, age, of_solved, with_next
+from services.boards.past_contents import NoSlice, PastContent, When
+from services.boards.reading import Board, WithoutRow, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.slice_boards import board_name, is_sliced
 from services.boards.store.keys import check_method
@@ -89,9 +89,9 @@ class SeasonBoards:
             part: Slice of the pool, such as `language:English`; empty for all outcomes.
 
         Raises:
-            NoSeason: There is no such season or board, or it is not written yet.
+            NoSeason: There is no such season or board, it is not written yet, or the season had no outcome of the slice.
             WithoutRow: The board has no row of an agent.
-            InputError: The method is not a name, or an online one with a slice, or the slice is no tag and value.
+            InputError: The method is not a name, or the slice is no tag and value.
             StoreError: The files cannot be read now.
             LogError: The control log cannot be read.
         """
@@ -129,11 +129,13 @@ class SeasonBoards:
     def _page(self, control: ControlState, end: SeasonEnd, rows: PastRows, now: float) -> Board:
         """The requested rows. Raises `NoSeason`, `OSError`, `BadObject`."""
         live = _live_methods(control, end)
-        if rows.method in live and rows.part:
-            raise InputError("slice", rows.part, f"must be left out: {rows.method} is an online method, whose slices have no final boards")
         if rows.method in live:
             wanted = ["agents.", "activity", "pool_time", *([] if rows.method == ACTIVITY else [f"online.{rows.method}."])]
-            return board_of_content(end.entry, self._files.arrays(end, wanted), control, rows, age(now, end.ended_at))
+            arrays = self._files.arrays(end, None if rows.part else wanted)
+            try:
+                return board_of_content(PastContent(end.entry, end.ended_at, arrays), control, rows, now)
+            except NoSlice as error:
+                raise NoSeason(f"season {end.season} ended without it: {error}") from error
         board = self._files.board(end.entry.pool, end.season, board_name(rows.method, rows.part))
         if board is None:
             there = ", ".join([*live, *(name for name in self._files.boards(end.entry.pool, end.season) if not is_sliced(name))])

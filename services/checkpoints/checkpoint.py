@@ -67,6 +67,11 @@ class PoolEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     slices: list[SliceEntry] = []
     part: SliceEntry | None = None
 
+    def slice_of(self, text: str) -> "PoolEntry | None":
+        """The entry of the slice that queries write as `text`; None if the pool has no such slice here."""
+        known = (self.of_slice(part) for part in self.slices)
+        return next((entry for entry in known if entry.slice == text), None)
+
     def of_slice(self, part: SliceEntry) -> "PoolEntry":
         """The entry of one of the pool's slices: `read_pool` reads the slice's arrays, as those of a pool of its outcomes alone."""
         return msgspec.structs.replace(self, outcomes=part.outcomes, digest=part.digest, slices=[], part=part)
@@ -174,14 +179,19 @@ class CheckpointStore:
         return part(self._read_some(entry, lambda name: name.startswith(lead)), entry.part.prefix)
 
     def read_arrays(self, entry: PoolEntry, names: Collection[str]) -> dict[str, np.ndarray[Any, Any]]:
-        """Read some arrays of a pool. Arrays that the object does not have are left out. The checksum of each array is checked.
+        """Read some arrays of a pool, or of the slice of `entry`, by their names in `read_pool`. The checksum of each array is checked.
+
+        Arrays that the object does not have are left out.
 
         Arrays of a local file are views of the memory-mapped file; see `read_object`. From an object store, only their bytes are read.
 
         Raises:
             BadObject: The object is missing or damaged, or has another format.
         """
-        return self._read_some(entry, names.__contains__)
+        if entry.part is None:
+            return self._read_some(entry, names.__contains__)
+        lead = f"{entry.part.prefix}."
+        return part(self._read_some(entry, {lead + name for name in names}.__contains__), entry.part.prefix)
 
     def _read_some(self, entry: PoolEntry, wanted: Callable[[str], bool]) -> dict[str, np.ndarray[Any, Any]]:
         try:
@@ -193,15 +203,19 @@ class CheckpointStore:
         except FileNotFoundError as error:
             raise BadObject(f"{entry.object}: not found") from error
 
-    def newest_entry(self, partition: int, pool: str, generation: int) -> tuple[PoolEntry, float] | None:
+    def newest_entry(self, partition: int, pool: str, generation: int, part: str = "") -> tuple[PoolEntry, float] | None:
         """The entry of a generation of a pool in the newest undamaged manifest, and the time of the manifest in seconds since 1970.
 
         Until the checkpoint after a switch to a new generation, this generation is one of the manifest's builds. Returns None if the
         manifest does not name the generation, or there is no manifest.
+
+        part: Slice of the pool, such as `language:English`, whose entry is wanted; None is returned if the generation has no such slice.
         """
         manifest = self.newest(partition)
         entries = [] if manifest is None else manifest.entries
         entry = next((candidate for candidate in entries if (candidate.pool, candidate.generation) == (pool, generation)), None)
+        if entry is not None and part:
+            entry = entry.slice_of(part)
         return None if manifest is None or entry is None else (entry, manifest.written_at)
 
     def kept_entries(self, partition: int, pool: str, generation: int | None = None) -> Iterator[tuple[PoolEntry, Manifest]]:

@@ -27,10 +27,11 @@ from services.boards.agent_history import (
 )
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import AgentProfile, KnownAgents, OpponentList, opponent_list, profile
+from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli import agent_details
-from services.cli.installation import Data, head_of, settings_of
+from services.cli.installation import Data, head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.runtime.settings import Settings
 
@@ -59,6 +60,7 @@ def agent(
     points: Annotated[
         int | None, typer.Option(min=LEAST_POINTS, max=MOST_POINTS, help="With --history: largest number of points. Default: 500.")
     ] = None,
+    part: Annotated[str | None, typer.Option("--slice", help="Count the outcomes of a slice of the pool alone: language:English.")] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,17 +83,24 @@ def agent(
     low, high = (None if text is None else seconds(text, option) for option, text in (("--from", begin), ("--to", end)))
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
-        index = agent_details.index_of(settings, head)
+        text = slice_in(head, part)
+        traced = outcomes or (history and (method is None or method in head.online))
+        index = (agent_details.traced_index_of if traced else agent_details.index_of)(settings, head, text)
         known = KnownAgents(agent_details.readable(settings, head.pool), hidden=True)
         answer: Answer | None
         if asked is None:
-            answer = profile(store, head, index, name, now=now, provisional=settings.provisional, known=known)
+            of_slice = SliceName.parsed(text) if text else None
+            answer = profile(store, head, index, name, now=now, provisional=settings.provisional, known=known, part=of_slice)
         elif asked == "--history":
-            answer = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500)
+            answer = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500, part=text)
         else:
             answer = _page(asked, store, head, index, name, now=now, count=count or 20, cursor=cursor, method=method)
     if answer is None:
-        raise InputError("NAME", name, f"must be an agent of pool {pool}: `equirank agents {pool} QUERY` finds agents")
+        raise InputError(
+            "NAME",
+            name,
+            f"must be an agent of {f'slice {text} of ' if text else ''}pool {pool}: `equirank agents {pool} QUERY` finds agents",
+        )
     _print(answer, format)
 
 
@@ -143,12 +152,17 @@ def lines_of(answer: Answer) -> Iterator[str]:
         case AgentProfile():
             yield from profile_lines(answer)
         case OpponentList():
-            yield f"{answer.pool} · {answer.agent} · {answer.total} opponents · position {answer.position}"
+            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {answer.total} opponents · position {answer.position}"
         case AgentHistory() | AgentOutcomes():
             what = "outcomes" if isinstance(answer, AgentOutcomes) else f"points by {answer.method}"
-            yield f"{answer.pool} · {answer.agent} · {answer.total} {what} · position {answer.position}"
+            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {answer.total} {what} · position {answer.position}"
             if answer.missing:
                 yield f"the history of {answer.missing} outcomes of the pool is missing"
+
+
+def _slice(answer: Answer) -> str:
+    """What a line says of the slice of an answer."""
+    return f" · {answer.slice}" if answer.slice else ""
 
 
 def _table(answer: Answer) -> Table:
@@ -165,7 +179,7 @@ def _table(answer: Answer) -> Table:
 
 def profile_lines(shown: AgentProfile) -> Iterator[str]:
     """Lines with the agent's number of outcomes, its record, each with its position, and its details."""
-    yield f"{shown.pool} · {shown.agent} · {shown.outcomes} outcomes · position {shown.position}"
+    yield f"{shown.pool} · {shown.agent}{_slice(shown)} · {shown.outcomes} outcomes · position {shown.position}"
     if (games := shown.games) is not None:
         won, drawn, lost = map(_games, (games.wins, games.draws, games.losses))
         yield f"{_games(games.games)} games: {won} won, {drawn} drawn, {lost} lost (position {games.position})"

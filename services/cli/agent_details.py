@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,12 +69,27 @@ def readable(settings: Settings, pool: str) -> PoolDetails:
         return PoolDetails()
 
 
-def index_of(settings: Settings, head: PoolHead) -> AgentIndex | NoIndex:
-    """The pool's index of agents, or why it is missing."""
+def index_of(settings: Settings, head: PoolHead, part: str = "") -> AgentIndex | NoIndex:
+    """The index of the agents of a pool, or of its slice `part`; or why it is missing."""
     try:
-        return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head)
+        return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head, part_of=part)
     except NoIndex as error:
         return error
+
+
+def traced_index_of(settings: Settings, head: PoolHead, part: str) -> AgentIndex | NoIndex:
+    """The index of the agents of a pool, or of its slice `part`, with the history of outcomes; or why it is missing."""
+    if not part:
+        return index_of(settings, head)
+    from services.admin.traced_slices import TracedSlices  # noqa: PLC0415 - only slices need the log
+    from services.cli.logs import opened  # noqa: PLC0415
+
+    with opened(settings) as (log, control):
+        slices = TracedSlices(log, control.refresh, partial(CheckpointStore, settings.checkpoint_url), most=head.outcomes)
+        try:
+            return slices.index(head, part)
+        except NoIndex as error:
+            return error
 
 
 def read_file(path: Path) -> dict[str, DetailsChange]:

@@ -31,7 +31,8 @@ from services.boards.findings import (
 from services.boards.insight import Insight
 from services.boards.insight import insight as newest
 from services.boards.store.redis import RedisStore
-from services.cli.installation import head_of, settings_of
+from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.installation import head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.runtime.settings import Settings
 
@@ -41,13 +42,16 @@ PartT = TypeVar("PartT", bound=Finding)
 
 def insight(
     pool: Annotated[str, typer.Option(help="Name of the pool.")],
+    part: Annotated[
+        str | None, typer.Option("--slice", help="Of the outcomes of a slice of the pool alone, computed now: language:English.")
+    ] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy."""
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
-        report = find(store, pool, settings)
+        report = find(store, pool, settings, part)
     if format == "json":
         typer.echo(msgspec.json.encode(report).decode())
     elif report.findings is None:
@@ -56,10 +60,16 @@ def insight(
         Console().print(table(report))
 
 
-def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
-    """The pool's newest insight. Raises `InputError` if there is no such pool."""
-    head_of(settings, store.live, pool)
-    return newest(store.solved, pool, now=time.time())
+def find(store: RedisStore, pool: str, settings: Settings, part: str | None = None) -> Insight:
+    """The newest insight into a pool, or into its slice `part`. Raises `InputError` if there is no such pool or slice."""
+    head = head_of(settings, store.live, pool)
+    if (text := slice_in(head, part)) == "":
+        return newest(store.solved, pool, now=time.time())
+    from services.cli.logs import control_state  # noqa: PLC0415 - imports kernels, which takes time and only slices need
+    from services.solve.insight.on_request import Insights, slice_insight  # noqa: PLC0415
+
+    files = CheckpointStore(settings.checkpoint_url)
+    return slice_insight(files, store.solved, control_state(settings), head, text, Insights(1), time.time())
 
 
 def none_yet(report: Insight) -> str:
@@ -70,7 +80,8 @@ def none_yet(report: Insight) -> str:
 def table(report: Insight) -> Table:
     """A table with all parts of the report, one row for each part."""
     about = "none" if report.findings is None else f"{report.findings.agents} agents, position {report.position}"
-    title = f"{report.pool} · {about}" + (f" · newest computation failed: {report.error}" if report.error else "")
+    of_slice = f" · {report.slice}" if report.slice else ""
+    title = f"{report.pool}{of_slice} · {about}" + (f" · newest computation failed: {report.error}" if report.error else "")
     rows = Table("about", "finding", title=Text(title), title_justify="left")
     for about, line in _lines(report.findings) if report.findings is not None else ():
         rows.add_row(about, Text(line))

@@ -9,6 +9,7 @@ import typer
 
 from ratings_core.errors import InputError
 from services.backends import open_store
+from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
@@ -67,3 +68,12 @@ def head_of(settings: Settings, boards: LiveBoards, pool: str, argument: str = "
     else:
         rule = f"must be a pool that has outcomes (there are: {known})"
     raise InputError(argument, pool, rule)
+
+
+def slice_in(head: PoolHead, part: str | None) -> str:
+    """The slice that `--slice` names; empty for None, which is all outcomes. Raises `InputError` with the pool's slices for another one."""
+    text = slice_text(part)
+    if not head.has_slice(text):
+        slices = [str(SliceName(tag, known.value)) for tag, found in head.slices.items() for known in found.values]
+        raise InputError("--slice", text, f"must be a slice of pool {head.pool}: {', '.join(slices) or 'it has none'}")
+    return text

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from services.backends import open_store
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.installation import head_of, settings_of
+from services.cli.installation import head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.solve.next_matches import Next, plan
 
@@ -25,6 +25,7 @@ def next(  # noqa: A001 - the command's name
     games: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of games or measurements to plan.")] = 10,
     count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of pairs or cells to list.")] = 10,
     floor: Annotated[float, typer.Option(min=0, max=1, help="Share of the games or measurements that is drawn evenly.")] = 0.1,
+    part: Annotated[str | None, typer.Option("--slice", help="Count the outcomes of a slice of the pool alone: language:English.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
@@ -32,7 +33,7 @@ def next(  # noqa: A001 - the command's name
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool)
-    recommended = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)
+    recommended = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count, part=slice_in(head, part))
     if format == "json":
         typer.echo(msgspec.json.encode(recommended).decode())
     else:
@@ -44,7 +45,8 @@ def next(  # noqa: A001 - the command's name
 
 def title(recommended: Next) -> str:
     """A line with the target, and with the uncertainty now and after the planned games."""
-    about = f"{recommended.pool} · {recommended.target} · position {recommended.position}"
+    of_slice = f" · {recommended.slice}" if recommended.slice else ""
+    about = f"{recommended.pool}{of_slice} · {recommended.target} · position {recommended.position}"
     if recommended.not_applicable is not None or recommended.before is None:
         return f"{about} · not applicable: {recommended.not_applicable}"
     even = f"{recommended.uniform:.4g} if drawn evenly"

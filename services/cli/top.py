@@ -134,7 +134,7 @@ class PastBoard(NamedTuple):
 def _past(settings: Settings, store: RedisStore, asked: PastBoard, count: int) -> Board | None:
     """The first rows of a past board. None if there is no such board.
 
-    Raises `NotKept`, and `InputError` if the position has boards of several generations, or the board is a live one of a slice.
+    Raises `NotKept`, `NoSlice`, and `InputError` if the position has boards of several generations.
     """
     from services.boards.past import NotKept, PastRows  # noqa: PLC0415 - imports kernels, which takes time
     from services.boards.past_contents import When  # noqa: PLC0415
@@ -174,13 +174,12 @@ def _changed_live(settings: Settings, store: RedisStore, asked: PastBoard, again
     """
     from services.boards.past import BoardChange  # noqa: PLC0415 - imports kernels, which takes time
 
-    if asked.part is not None:
-        raise InputError("--slice", asked.part, f"must be left out: {asked.method} is an online method, whose slices have no past boards")
     if against is None:
         raise InputError("--against", None, f"must be used: {asked.method} is an online method, which has a board at every position")
     with _past_boards(settings, store, asked.method) as boards:
         head_of(settings, store.live, asked.pool)
-        return boards.changes(BoardChange(asked.pool, asked.method, against, asked.when[0], count, asked.generation), time.time())
+        wanted = BoardChange(asked.pool, asked.method, against, asked.when[0], count, asked.generation, slice_text(asked.part))
+        return boards.changes(wanted, time.time())
 
 
 @contextmanager
@@ -212,7 +211,7 @@ def _with_details(settings: Settings, board: Board, head: PoolHead | None) -> Bo
     from services.boards.agent_index import NoIndex  # noqa: PLC0415
     from services.cli.agent_details import index_of, readable  # noqa: PLC0415
 
-    index = NoIndex("no outcomes", retriable=True) if head is None else index_of(settings, head)
+    index = NoIndex("no outcomes", retriable=True) if head is None else index_of(settings, head, board.slice or "")
     return AgentColumns(readable(settings, board.pool), index).board(board, hidden=True)
 
 

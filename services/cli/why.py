@@ -14,9 +14,10 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services.backends import open_store
 from services.boards.past_contents import when_of
+from services.boards.slice_boards import board_name
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.agent_details import index_of
-from services.cli.installation import head_of, settings_of
+from services.cli.agent_details import traced_index_of
+from services.cli.installation import head_of, settings_of, slice_in
 from services.cli.logs import past_contents
 from services.cli.top import Format
 from services.solve.why import Asked
@@ -47,6 +48,7 @@ def why(
     ] = None,
     until_time: Annotated[str | None, typer.Option("--until", help="Time of the explained state, in place of --to.")] = None,
     count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of terms to list.")] = 20,
+    part: Annotated[str | None, typer.Option("--slice", help="Explain the rating in a slice of the pool: language:English.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
@@ -57,11 +59,13 @@ def why(
     past = nullcontext() if moments == (None, None) else past_contents(settings, files)
     with closing(open_store(settings)) as store, past as contents:
         head = head_of(settings, store.live, pool, "POOL")
-        page = store.solved.page(pool, method, 0, 1)
+        text = slice_in(head, part)
+        page = store.solved.page(pool, board_name(method, text), 0, 1)
         if method in head.online:
-            answer = why_live(files, store, head, index_of(settings, head), method, asked, contents)
+            answer = why_live(files, store, head, traced_index_of(settings, head, text), method, asked, contents)
         elif page is None or not page[1]:
-            rule = f"must be a method with a board of pool {pool} (`equirank methods --pool {pool}` lists the choice)"
+            what = f"slice {text} of pool {pool}" if text else f"pool {pool}"
+            rule = f"must be a method with a board of {what} (`equirank methods --pool {pool}` lists the choice)"
             raise InputError("--method", method, rule)
         else:
             answer = computed(files, head, page[0], asked, contents=contents)
@@ -86,6 +90,7 @@ def title(answer: Why) -> str:
     rating = "no rating" if answer.rating is None else f"rating {answer.rating:.6g}"
     margins = "" if answer.margins is None else f", {answer.margins} margins"
     place = f"{answer.pool} · " if answer.pool else ""
+    place += f"{answer.slice} · " if answer.slice else ""
     at = f" · position {answer.position}" if answer.pool else ""
     rank = f"{answer.agents} agents" if answer.rank is None else f"rank {answer.rank} of {answer.agents}"
     line = f"{place}{answer.agent} by {answer.method}{margins}: {rating}, {rank}{at}"

@@ -67,6 +67,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
         left_out: Number of less active agents left out of the computation.
         assumes: Assumption of the computation.
         seconds: Duration of the computation.
+        slice: Slice whose outcomes alone were counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -87,6 +88,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int = 0
     assumes: str = ""
     seconds: float = 0.0
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 Plans: TypeAlias = KeptAnswers[dict[str, Any]]
@@ -96,9 +98,10 @@ PLANS_KEPT: Final = 256
 
 
 def plan(
-    files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10, plans: Plans | None = None
-) -> Next:
-    """Recommend the next games or measurements of a pool.
+    files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10, plans: Plans | None = None,
+    part: str = "",
+) -> Next:  # fmt: skip
+    """Recommend the next games or measurements of a pool, or of a slice.
 
     Args:
         files: The checkpoints.
@@ -108,6 +111,7 @@ def plan(
         floor: Share of the games that is drawn evenly from all pairs or cells.
         count: Largest number of pairs or cells listed.
         plans: Keeps recommendations by position; None computes each time.
+        part: Slice of the pool, such as `language:English`, whose outcomes alone are counted; empty for all outcomes.
 
     Returns:
         The recommendation. If the target does not apply to the pool, only the request's own fields and `not_applicable` are set.
@@ -119,9 +123,10 @@ def plan(
     what, _, whom = target.partition(":")
     if what not in ("top", "agent", "all", "deviation") or bool(whom) != (what != "all"):
         raise InputError("target", target, TARGETS)
-    entry = serving_entry(files, head)
+    entry = serving_entry(files, head, part)
     key = (entry.pool, entry.generation, entry.position, entry.digest, target, games, floor, count)
     common: dict[str, Any] = {"pool": entry.pool, "target": target, "games": games, "floor": floor, "position": entry.position}
+    common["slice"] = part or msgspec.UNSET
     try:
         recommended = (plans or Plans(1)).get(key, partial(_recommendation, files, entry, target, games, floor, count))
     except registry.NotApplicable as error:  # not kept: a solve that took too long may be faster the next time

@@ -5,16 +5,14 @@ from typing import NamedTuple
 from ratings_core.errors import InputError
 from services.boards.history import Difference, KeptSolve, difference, kept
 from services.boards.past import BoardChange, PastRows
-from services.boards.past_contents import PastContent, PastContents, When
+from services.boards.past_contents import PastContents, When
 from services.boards.reading import Board
 from services.boards.reading import past_solve as board_of
 from services.boards.result import VERSION, SolvedBoard
-from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
 from services.solve.problems.serving import PoolAt, unreadable
 from services.solve.registry.methods import result_of
 from services.solve.why import Solves, check_repeatable, solved_at
-from services.state.parts import part
 
 
 class PastSolves(NamedTuple):
@@ -36,7 +34,8 @@ class PastSolves(NamedTuple):
             NotFolded, StillFolding, LogError: As of `PastContents.content`.
             NoCheckpoint: The checkpoints cannot be read now.
             TooLarge: The pool is too large for a solve on request, or its newest solve failed.
-            InputError: The method does not apply to the pool at this moment, or the pool did not have the slice then.
+            NoSlice: The pool had no outcome of the slice at this moment.
+            InputError: The method does not apply to the pool at this moment.
             SolverError: The method did not reach its accuracy.
         """
         check_repeatable(self.published)
@@ -44,7 +43,7 @@ class PastSolves(NamedTuple):
             found = self.contents.content(self.head, when, generation)
         except OSError as error:
             raise unreadable(self.head.pool, error) from error
-        state = _state(found, self.published.slice)
+        state = PoolAt.of(found.of_slice(self.published.slice))
         solve = solved_at(state, self.published, self.solves)
         board = SolvedBoard(
             pool=state.entry.pool,
@@ -73,14 +72,3 @@ class PastSolves(NamedTuple):
         after = self.at(When(end), wanted.generation)
         before = self.at(When(wanted.against), after.past.generation)
         return difference(self.head.pool, self.published.result.method, before, after, wanted.most, self.published.slice)
-
-
-def _state(found: PastContent, name: str) -> PoolAt:
-    """A pool, or its slice `name` as queries write it, as solves read it. Raises `InputError`."""
-    if not name:
-        return PoolAt(found.entry, lambda: found.arrays)
-    wanted = SliceName.parsed(name)
-    entry = next((one for one in found.entry.slices if (one.dimension, one.value) == wanted), None)
-    if entry is None:
-        raise InputError("slice", name, f"must be a slice that the pool had at position {found.entry.position}")
-    return PoolAt(found.entry.of_slice(entry), lambda: part(found.arrays, entry.prefix))

@@ -79,7 +79,7 @@ def why(
     Args:
         files: The checkpoints.
         head: Head of the pool; it names the partition and the generation whose checkpoint is read.
-        board: The published board: its method and parameters are used.
+        board: The published board: its method, parameters and slice are used.
         asked: What is asked.
         solves: Keeps solves; None solves each time.
         contents: Folds pools again up to positions of the request; None takes kept checkpoints instead.
@@ -93,18 +93,20 @@ def why(
         InputError: `since` is after `until`, or the method does not apply to the pool now.
         NotKept: A position is before all kept checkpoints, and the pool cannot be folded again.
         StillFolding, LogError: As of `PastContents`.
+        NoSlice: The pool had no outcome of the slice at a position.
         SolverError: The method did not reach its accuracy.
         NoCheckpoint: The serving generation has no checkpoint yet, or it cannot be read now.
     """
     begun, solves = time.perf_counter(), solves or Solves(SOLVES_KEPT)
     check_order(asked.since, asked.until)
     check_repeatable(board, flips=asked.flips)
-    state = newest(files, head) if asked.until is None else pool_at(files, head, asked.until, contents)
+    part = board.slice
+    state = newest(files, head, part) if asked.until is None else pool_at(files, head, asked.until, contents, part)
     entry, solve = state.entry, solved_at(state, board, solves)
     answer = explained(solve, asked, entry.outcomes)
     change = None
     if asked.since is not None:
-        earlier = pool_at(files, head, asked.since, contents)
+        earlier = pool_at(files, head, asked.since, contents, part)
         if earlier.entry.position > entry.position:
             raise InputError("from", earlier.entry.position, f"must be at most the position of the explained state, {entry.position}")
         difference = rating_change(solved_at(earlier, board, solves), solve, asked.agent)
@@ -118,6 +120,7 @@ def why(
         outcomes=entry.outcomes,
         change=change,
         seconds=time.perf_counter() - begun,
+        slice=part or msgspec.UNSET,
     )
 
 

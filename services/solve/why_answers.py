@@ -201,6 +201,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
         change: What changed since an earlier position; None if not requested.
         missing: Of an online method: number of outcomes of the pool whose history should be kept and cannot be read.
         seconds: Duration of the computation.
+        slice: Slice of the pool's outcomes that the solve counts, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -219,6 +220,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     change: WhyChange | None = None
     missing: int = 0
     seconds: float = 0.0
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def sum_of(terms: Terms, count: int) -> WhySum:

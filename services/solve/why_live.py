@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +18,7 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards.agent_history import kept_history, online_method, read_history
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.outcome_history import OutcomeHistoryReader
-from services.boards.past_contents import PastContents, check_order
+from services.boards.past_contents import NoSlice, PastContents, When, check_order
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -63,6 +64,27 @@ class _Outcomes(NamedTuple):
         return _Outcomes(self.number[kept], self.rows[kept], [self.segments[at] for at in np.flatnonzero(kept).tolist()])
 
 
+class _Counted(NamedTuple):
+    """Number of outcomes of the pool, or of the slice, that are counted at a position."""
+
+    position: int
+    outcomes: int
+
+
+def _counted(files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None, part: str) -> _Counted:
+    """What is counted at a moment: nothing if the slice had no outcome yet. Raises as `pool_at`."""
+    try:
+        entry = pool_at(files, head, when, contents, part).entry
+    except NoSlice as error:
+        return _Counted(error.position, 0)
+    return _Counted(entry.position, entry.outcomes)
+
+
+def _earlier(then: _Counted, newest: _Counted) -> _Counted:
+    """The state with fewer outcomes: the index can be older than the moment."""
+    return min(then, newest, key=lambda state: state.outcomes)
+
+
 def why_live(
     files: CheckpointStore, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, method: str, asked: Asked,
     contents: PastContents | None = None,
@@ -73,7 +95,7 @@ def why_live(
         files: The checkpoints.
         store: The store; it knows whether an agent exists that is in no checkpoint.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`; or why it is missing.
+        index: The index of the pool, or of a slice with its history, of the generation of `head`; or why it is missing.
         method: An online method of the pool.
         asked: What is asked.
         contents: Folds pools again up to positions of the request; None takes kept checkpoints instead.
@@ -100,9 +122,10 @@ def why_live(
         raise UnknownAgent("agent", asked.agent, f"must be an agent of pool {head.pool} at its newest checkpoint")
     known, agent, history = kept
     online_method(history, method)
-    newest = known.entry
-    if asked.until is not None and (entry := pool_at(files, head, asked.until, contents).entry).outcomes < newest.outcomes:
-        newest = entry
+    part = known.entry.slice
+    newest = _Counted(known.entry.position, known.entry.outcomes)
+    if asked.until is not None:
+        newest = _earlier(_counted(files, head, asked.until, contents, part), newest)
     outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
     outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
     if not len(outcomes.rows):
@@ -113,8 +136,7 @@ def why_live(
     rest = {_START: start} | ({_MISSING: jumps} if jumps else {})
     change = None
     if asked.since is not None:
-        known_then = pool_at(files, head, asked.since, contents).entry
-        earlier = min(known_then, newest, key=lambda entry: entry.outcomes)  # the index can be the older one
+        earlier = _earlier(_counted(files, head, asked.since, contents, part), newest)
         newer = outcomes.cut(outcomes.number > earlier.outcomes)
         before = float(newer.rows[f"before.{method}"][0]) if len(newer.rows) else rating
         recent = read_history(lambda: _by_opponent(known, agent, method, newer), known)
@@ -141,6 +163,7 @@ def why_live(
         change=change,
         missing=history.missing,
         seconds=time.perf_counter() - begun,
+        slice=part or msgspec.UNSET,
     )
 
 

@@ -82,6 +82,16 @@ class TracedOutcomes:
         after = {name: slice(end, None) for name, end in (at | cut).items()}
         return cut_out(self.first, before, before), cut_out(self.first + outcomes, after, after)
 
+    @classmethod
+    def joined(cls, parts: "Sequence[TracedOutcomes]") -> "TracedOutcomes":
+        """Parts that follow each other, at least one, as one."""
+        traces = {
+            method: RatingTrace(**{name: np.concatenate([getattr(one.traces[method], name) for one in parts]) for name in _TRACES})
+            for method in parts[0].traces
+        }
+        columns = {name: np.concatenate([getattr(one, name) for one in parts]) for name in _COLUMNS}
+        return cls(first=parts[0].first, traces=traces, **columns)
+
     def arrays(self) -> Arrays:
         """The columns by name, as views; `from_arrays` is the inverse."""
         columns: Arrays = {"first": np.array([self.first], np.int64), **{name: getattr(self, name) for name in _COLUMNS}}

@@ -101,7 +101,7 @@ class PoolSlices:
 
     def __init__(self, kind: Kind, generation: Generation) -> None:
         self._kind, self._most = kind, generation.fold.slice_values
-        self._generations = {name: _generation_of(kind, generation, methods) for name, methods in sorted(generation.fold.slices.items())}
+        self._generations = {name: slice_generation(kind, generation, name) for name in sorted(generation.fold.slices)}
         self.slices: dict[SliceKey, Slice] = {}
         self.beyond = dict.fromkeys(self._generations, 0)
         self._counts = dict.fromkeys(self._generations, 0)
@@ -205,8 +205,15 @@ class PoolSlices:
         return sum(sum(made.content.memory().values()) + made.changes.nbytes for made in self.slices.values())
 
 
-def _generation_of(kind: Kind, generation: Generation, methods: tuple[str, ...]) -> Generation:
-    """How the slices of a dimension are folded. Edits and the dedupe window are the pool's, and seasons begin without ratings."""
+def slice_generation(kind: Kind, generation: Generation, dimension: str) -> Generation:
+    """How the slices of a dimension are folded. Edits and the dedupe window are the pool's, and seasons begin without ratings.
+
+    Args:
+        kind: Kind of the pool.
+        generation: A generation of the pool.
+        dimension: Key of the tag; the generation has slices by it.
+    """
+    methods = generation.fold.slices[dimension]
     online = {name: parameters for name, parameters in generation.fold.methods(kind).items() if name in methods}
     fold = replace(generation.fold, online=online, slices={}, history=0, dedupe_window=1, features=())
     return Generation(pool=generation.pool, number=generation.number, start=generation.start, time=generation.time, fold=fold)

@@ -4,27 +4,14 @@ import json
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from ratings_core.errors import InputError
 from services.cli.main import application
-from services.control.records import FoldSettings
 from services.wire.events import GameEvent, RetractEvent
-from tests.support.folds import fold_events
-from tests.support.pools import state_of
-from tests.support.sliced_pools import FOLD, GAMES, POOL, append, client_of, installation, ratings, values_of
+from tests.support.sliced_pools import FOLD, GAMES, POOL, append, client_of, installation, ratings, slice_ratings, values_of
 from tests.support.worker import differences, published, until, working
-
-
-def expected(sent: list[GameEvent], dimension: str, value: str, method: str) -> dict[str, float]:
-    """Ratings of a pool of these outcomes alone."""
-    own = [one for one in sent if isinstance(one.tags, dict) and one.tags.get(dimension) == value]
-    state = state_of(fold=FoldSettings(online={method: {}}))
-    fold_events(state, own)
-    shown = state.content.ratings.read(method, np.arange(len(state.content.agents), dtype=np.int32))
-    return dict(zip(state.content.agents.names(), shown.rating.tolist(), strict=True))
 
 
 def check_boards(client: httpx.Client, sent: list[GameEvent]) -> None:
@@ -39,7 +26,7 @@ def check_boards(client: httpx.Client, sent: list[GameEvent]) -> None:
             name = {"slice": f"{dimension}:{value}"}
             for method in methods:
                 answer = client.get(f"/boards/{method}", params={**name, "count": 100})
-                assert ratings(answer) == expected(sent, dimension, value, method)
+                assert ratings(answer) == slice_ratings(sent, dimension, value, method)
                 assert (answer.json()["slice"], answer.json()["position"]) == (name["slice"], found["position"])
                 assert len(answer.json()["rows"]) == one["agents"]
         listed = client.get("/boards", params={"slice": f"{dimension}:{values[0]}", "count": 3}).json()
@@ -74,7 +61,7 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
         with working(settings, log):
             until(lambda: published(settings) == 300, "the games are published")
         value = values_of(GAMES, "language")[0]
-        name, wanted = {"slice": f"language:{value}"}, expected(GAMES, "language", value, "elo")
+        name, wanted = {"slice": f"language:{value}"}, slice_ratings(GAMES, "language", value, "elo")
         order = sorted(wanted, key=lambda agent: (-wanted[agent], agent))
         page = client.get("/boards/elo", params={**name, "count": 4}).json()
         rows = [row["agent"] for row in page["rows"]]
@@ -87,7 +74,6 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
         assert [row["agent"] for row in around.json()["rows"]] == order[4:7]
         alone = client.get("/boards/elo", params={**name, "agents": [order[2]]})
         assert ratings(alone) == {order[2]: wanted[order[2]]}
-        assert "games" not in around.json()["rows"][0], "games are counted by pool"
         monkeypatch.setenv("EQUIRANK_DATA", str(settings.data))
         monkeypatch.setenv("EQUIRANK_REDIS", str(settings.redis))
         monkeypatch.setenv("EQUIRANK_PARTITIONS", str(settings.partitions))
@@ -96,8 +82,7 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
         assert f"elo (live) · language:{value}" in top("--slice", f"language:{value}").output
         for words, rule in (
             (("--slice", "map:c"), "must be a slice with the board elo: language:"),
-            (("--slice", f"language:{value}", "--diff"), "whose slices have no past boards"),
-            (("--slice", f"language:{value}", "--position", "9"), "whose slices have no past boards"),
+            (("--slice", f"language:{value}", "--diff"), "--against must be used: elo is an online method"),
             (("--slice", "x:y", "--season", "first"), "must be an ended season"),
         ):
             with pytest.raises(InputError, match=rule):
@@ -114,16 +99,20 @@ REFUSED = [
     ("/boards/maximal_lottery", {"slice": "language:English"}, 404, "board maximal_lottery"),
     ("/boards", {"slice": "language:Latin"}, 404, "lists the slices"),
     ("/boards/elo", {"slice": "language"}, 422, "a colon and a value"),
-    ("/boards/elo", {"slice": "language:English", "position": "3"}, 422, "whose slices have no past boards"),
-    ("/boards/elo", {"slice": "language:English", "min_games": "3"}, 422, "games are counted by pool"),
+    ("/boards/elo", {"slice": "language:Latin", "position": "999"}, 404, "board elo of the slice language:Latin"),
+    ("/boards/elo", {"slice": "language:English", "min_games": "3", "position": "999"}, 422, "details and games are those of now"),
     ("/boards/elo~language~0123456789abcdef", {}, 422, "must be the name of a method"),
     ("/agents", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/agents/a1", {"slice": "language:Latin"}, 404, "slice language:Latin of pool"),
-    ("/agents/a1/history", {"slice": "language:English"}, 422, "a solved one"),
+    ("/agents/a1", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
+    ("/agents/a1/opponents", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
+    ("/agents/nobody", {"slice": "language:English"}, 404, "slice language:English of pool"),
+    ("/agents/a1/history", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
     ("/agents/a1/history", {"slice": "", "method": "copeland"}, 422, "a colon and a value"),
     ("/agents/a1/history", {"slice": "language:English", "method": "copeland"}, 422, "of slice language:English"),
-    ("/agents/a1/outcomes", {"slice": "language:English"}, 422, "is not a query parameter"),
-    ("/insight", {"slice": "language:English"}, 422, "is not a query parameter"),
+    ("/agents/a1/outcomes", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
+    ("/insight", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
+    ("/next", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
+    ("/boards/elo/why/a1", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
     ("/boards/elo/history", {"slice": "language:English"}, 404, "no solved board elo of the slice language:English"),
     ("/boards/elo/diff", {"slice": "language:English"}, 422, "whose slices have no past boards"),
 ]

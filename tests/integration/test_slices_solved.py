@@ -1,8 +1,6 @@
 """Solved boards of slices: from a live pool's checkpoint to the store and HTTP, equal to the library on a file of the slice's outcomes."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,58 +13,11 @@ from services.boards.slice_boards import SliceName
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
-from services.control.log import ControlLog
-from services.log.protocol import Log
-from services.runtime.settings import Settings
-from services.solve.registry.choice import plan_of
-from services.solve.scheduler.flights import TaskLimits
-from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler
 from services.wire.events import GameEvent
 from tests.support.redis import flush
 from tests.support.sliced_pools import GAMES, POOL, append, client_of, installation, ratings, values_of
-from tests.support.task_pool import InlineTaskPool
-from tests.support.worker import HOME, published, store_of, until, working
-
-METHODS: dict[str, dict[str, Any]] = {"bradley_terry": {"prior": 1.0}, "copeland": {}, "maximal_lottery": {}}
-SLICES = {"language": ["bradley_terry", "maximal_lottery"], "map": ["bradley_terry"]}
-
-
-class Solver:
-    """The scheduler of an installation, whose tasks run in this process.
-
-    Attributes:
-        scheduler: The scheduler.
-        control: The control log.
-        now: Seconds of its timer; each step adds an hour, so that all jobs with new data are due.
-    """
-
-    def __init__(self, scheduler: SolveScheduler, checkpoints: CheckpointStore, control: ControlLog) -> None:
-        self.scheduler, self._checkpoints, self.control, self.now = scheduler, checkpoints, control, 0.0
-
-    def choose(self, slices: dict[str, list[str]], methods: dict[str, dict[str, Any]] = METHODS) -> None:
-        self.control.append(plan_of(self.control.refresh(), POOL, methods, 0.0, slices))
-
-    def step(self) -> None:
-        self.now += 3600.0
-        manifest = self._checkpoints.newest(HOME)
-        self.scheduler.step(self.now, [] if manifest is None else [manifest], self.control.refresh())
-
-    def until(self, condition: Callable[[], bool], what: str) -> None:
-        until(lambda: condition() or self.step(), what)  # type: ignore[func-returns-value]
-
-    @property
-    def solves(self) -> int:
-        """Number of solves that ended, without insight."""
-        return sum(count for (method, _), count in self.scheduler.health(self.now).ended.items() if method in METHODS)
-
-
-@contextmanager
-def solving(settings: Settings, log: Log) -> Iterator[Solver]:
-    """A scheduler on the checkpoints of an installation."""
-    with store_of(settings, log) as store, closing(ControlLog(log.control)) as control:
-        checkpoints = CheckpointStore(settings.checkpoint_url)
-        limits = TaskLimits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
-        yield Solver(open_scheduler(settings, checkpoints, store, InlineTaskPool(), limits), checkpoints, control)
+from tests.support.sliced_solves import METHODS, SLICES, solving
+from tests.support.worker import published, store_of, until, working
 
 
 def board_names(sent: list[GameEvent]) -> list[str]:
@@ -206,11 +157,7 @@ def test_kept_solves_of_a_slice_are_its_history(tmp_path: Path, monkeypatch: pyt
         agent = page["rows"][0]["agent"]
         profile = client.get(f"/agents/{agent}", params=name).json()
         assert set(profile["methods"]) == {"elo", "glicko2", *SLICES["language"]}
-        assert (profile["slice"], profile["games"], profile["no_record"]) == (
-            name["slice"],
-            None,
-            "records are counted by pool, not by slice",
-        )
+        assert (profile["slice"], profile["games"]["games"], profile["no_record"]) == (name["slice"], profile["outcomes"], None)
         until(lambda: client.get(f"/agents/{agent}").json().get("outcomes", 0) > profile["outcomes"], "the pool counts more outcomes")
         points = client.get(f"/agents/{agent}/history", params={**name, "method": "bradley_terry"}).json()
         assert [point["position"] for point in points["points"]] == [oldest["position"], newest["position"]]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 
 from services.api.app import create_app
 from services.backends import open_log
@@ -20,7 +21,9 @@ from services.wire import events
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import served
+from tests.support.folds import fold_events
 from tests.support.http import PLAIN
+from tests.support.pools import state_of
 from tests.support.redis import serving
 from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, SETTINGS
@@ -47,6 +50,15 @@ GAMES = games(300)
 def values_of(sent: list[GameEvent], dimension: str) -> list[str]:
     """Values of a tag in the order of the log, as many as have slices."""
     return list(dict.fromkeys(one.tags[dimension] for one in sent if isinstance(one.tags, dict) and dimension in one.tags))[:2]
+
+
+def slice_ratings(sent: list[GameEvent], dimension: str, value: str, method: str) -> dict[str, float]:
+    """Ratings by an independent fold: of a pool of the outcomes of one slice alone."""
+    own = [one for one in sent if isinstance(one.tags, dict) and one.tags.get(dimension) == value]
+    state = state_of(fold=FoldSettings(online={method: {}}))
+    fold_events(state, own)
+    shown = state.content.ratings.read(method, np.arange(len(state.content.agents), dtype=np.int32))
+    return dict(zip(state.content.agents.names(), shown.rating.tolist(), strict=True))
 
 
 def append(log: Log, sent: list[Any]) -> None:

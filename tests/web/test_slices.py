@@ -1,8 +1,9 @@
-"""Slices of a pool on its page: chosen, linked, and without what slices do not have."""
+"""Slices of a pool on its page: chosen, linked, with filters and files."""
 
 import msgspec
 import pytest
 
+from services.boards.history import kept
 from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running
@@ -75,7 +76,7 @@ def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Br
         assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.selectedIndex).join()") == "1,0"
         assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
         assert page.evaluate("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join()") == "Elo"
-        assert page.evaluate("document.querySelector('details.filters')") is None, "slices have no filters"
+        assert page.evaluate("document.querySelector('details.filters')") is not None
         assert "slice=language%3AEnglish" in page.evaluate("document.querySelector('footer a[download]').href")
         page.click("a", "All games")
         page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
@@ -107,4 +108,29 @@ def test_a_solved_board_of_a_slice_is_chosen_and_says_how_it_was_proven(sliced: 
         page.until(f"{AGENTS} === 'dee,ann'")
         page.wait("proven", "Only 7 games with language English")
         assert page.evaluate("new URLSearchParams(location.search).get('method')") == "copeland"
+        assert page.complaints() == []
+
+
+def test_a_slice_of_the_past_is_shown_and_keeps_its_slice(sliced: Running, browser: Browser) -> None:
+    own = msgspec.structs.replace(solved_of("cup", method="copeland", position=7, ratings=[("dee", 1.0), ("ann", 0.0)]), slice=str(ENGLISH))
+    whole = solved_of("cup", method="copeland", position=7, ratings=[("ann", 3.0), ("bob", 2.0)])
+    for board in (whole, own):
+        assert sliced.store.solved.publish(board)
+        sliced.store.solved.publish_history("cup", board.name, [kept(board)])
+    with browser.page(sliced.url, "/pools/cup?method=copeland&slice=language:English&at=2100-01-01T00:00:00") as page:
+        page.until(f"{AGENTS} === 'dee,ann'")
+        page.wait("only games with language English", "Copeland at")
+        assert "slice=language%3AEnglish" in page.evaluate("document.querySelector('footer a[download]').href")
+        page.click("a", "Back to now")
+        page.until("!location.search.includes('at=') && location.search.includes('slice=')")
+        page.wait("Only 7 games with language English")
+        assert page.complaints() == []
+
+
+def test_filters_choose_rows_of_a_slice(sliced: Running, browser: Browser) -> None:
+    with browser.page(sliced.url, "/pools/cup?slice=language:English&country=FR") as page:
+        page.until("document.querySelector('details.filters[open]')")
+        page.wait("Only 7 games with language English")
+        page.click("a", "Clear")
+        page.until(f"{AGENTS} === 'dee,ann'")
         assert page.complaints() == []

@@ -144,6 +144,11 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the pool or one of its slices has a live board of this name."""
         return name in self.live_methods or slice_of(self.slices, name) is not None
 
+    def has_slice(self, part: str) -> bool:
+        """Whether the pool has this slice, such as `language:English`; true for the empty text, which is all outcomes."""
+        dimension, _, value = part.partition(":")
+        return not part or (dimension in self.slices and self.slices[dimension].has(value))
+
 
 class LiveBoard(NamedTuple):
     """Changed agents of one online method.

@@ -33,7 +33,7 @@ class Client(Connection):
     def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None, slice: str | None = None) -> AgentProfile:
         r"""Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-        Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record."""
+        Percent-encode the name, including slashes. With `slice`, ratings, outcomes and record are those of the slice."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentProfile)
 
     def change_agent(self, pool: str, agent: str, body: DetailsChange) -> ChangedAgent:
@@ -46,28 +46,32 @@ class Client(Connection):
         r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
-        its own time, and its place in the order of the log. With `slice`, the method must be a solved one."""
+        its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
+        pool are folded again for it, at most 2,000,000."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
-    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
+    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), OpponentList)
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
+        slice, without expected scores."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), OpponentList)
 
-    def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentOutcomes:
+    def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
-        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentOutcomes)
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
+        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentOutcomes)
 
-    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> Download:
+    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> Download:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
-        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept=accept, repeatable=True))
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
+        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
 
     def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
@@ -108,13 +112,14 @@ class Client(Connection):
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), query={'slice': slice}, accept='application/json', repeatable=True), History)
 
-    def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None) -> Why:
+    def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None) -> Why:
         r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
         By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-        without them. With `from` or `since`: what changed since then. Percent-encode the agent's name, including slashes."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count}, accept='application/json', repeatable=True), Why)
+        without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
+        Percent-encode the agent's name, including slashes."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Why)
 
     def list_slices(self, pool: str) -> Slices:
         r"""List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.
@@ -140,17 +145,19 @@ class Client(Connection):
         Nothing is written, and no key is needed."""
         return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
 
-    def get_insight(self, pool: str) -> Insight:
+    def get_insight(self, pool: str, *, slice: str | None = None) -> Insight:
         r"""Report cycles, clones, links between agents, disagreements and forecasts.
 
-        They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/insight", pool=pool), accept='application/json', repeatable=True), Insight)
+        They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed. With `slice`: of the outcomes of the slice alone,
+        computed on request from the newest checkpoint, for at most 2,000 agents."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/insight", pool=pool), query={'slice': slice}, accept='application/json', repeatable=True), Insight)
 
-    def plan_next(self, pool: str, *, target: str | None = None, games: int | None = None, count: int | None = None, floor: float | None = None) -> Next:
+    def plan_next(self, pool: str, *, target: str | None = None, games: int | None = None, count: int | None = None, floor: float | None = None, slice: str | None = None) -> Next:
         r"""Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
-        Games or measurements drawn at these rates reduce the target's uncertainty fastest."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor}, accept='application/json', repeatable=True), Next)
+        Games or measurements drawn at these rates reduce the target's uncertainty fastest. With `slice`: of ratings by the outcomes of the
+        slice alone."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor, 'slice': slice}, accept='application/json', repeatable=True), Next)
 
     def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
         r"""Write one outcome, an array, or an Arrow IPC stream of outcomes. Either all of them are written or none.
@@ -273,7 +280,7 @@ class AsyncClient(AsyncConnection):
     async def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None, slice: str | None = None) -> AgentProfile:
         r"""Return an agent's profile: its ratings and ranks by each method, its record and its details.
 
-        Percent-encode the name, including slashes. With `slice`, ratings and outcomes are those of the slice, and there is no record."""
+        Percent-encode the name, including slashes. With `slice`, ratings, outcomes and record are those of the slice."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentProfile)
 
     async def change_agent(self, pool: str, agent: str, body: DetailsChange) -> ChangedAgent:
@@ -286,28 +293,32 @@ class AsyncClient(AsyncConnection):
         r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
-        its own time, and its place in the order of the log. With `slice`, the method must be a solved one."""
+        its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
+        pool are folded again for it, at most 2,000,000."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
-    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
+    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), OpponentList)
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
+        slice, without expected scores."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), OpponentList)
 
-    async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentOutcomes:
+    async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
-        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentOutcomes)
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
+        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentOutcomes)
 
-    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AsyncDownload:
+    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AsyncDownload:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
-        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept=accept, repeatable=True))
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
+        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
 
     async def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
@@ -348,13 +359,14 @@ class AsyncClient(AsyncConnection):
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), query={'slice': slice}, accept='application/json', repeatable=True), History)
 
-    async def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None) -> Why:
+    async def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None) -> Why:
         r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
         By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-        without them. With `from` or `since`: what changed since then. Percent-encode the agent's name, including slashes."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count}, accept='application/json', repeatable=True), Why)
+        without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
+        Percent-encode the agent's name, including slashes."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Why)
 
     async def list_slices(self, pool: str) -> Slices:
         r"""List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.
@@ -380,17 +392,19 @@ class AsyncClient(AsyncConnection):
         Nothing is written, and no key is needed."""
         return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
 
-    async def get_insight(self, pool: str) -> Insight:
+    async def get_insight(self, pool: str, *, slice: str | None = None) -> Insight:
         r"""Report cycles, clones, links between agents, disagreements and forecasts.
 
-        They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/insight", pool=pool), accept='application/json', repeatable=True), Insight)
+        They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed. With `slice`: of the outcomes of the slice alone,
+        computed on request from the newest checkpoint, for at most 2,000 agents."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/insight", pool=pool), query={'slice': slice}, accept='application/json', repeatable=True), Insight)
 
-    async def plan_next(self, pool: str, *, target: str | None = None, games: int | None = None, count: int | None = None, floor: float | None = None) -> Next:
+    async def plan_next(self, pool: str, *, target: str | None = None, games: int | None = None, count: int | None = None, floor: float | None = None, slice: str | None = None) -> Next:
         r"""Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
-        Games or measurements drawn at these rates reduce the target's uncertainty fastest."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor}, accept='application/json', repeatable=True), Next)
+        Games or measurements drawn at these rates reduce the target's uncertainty fastest. With `slice`: of ratings by the outcomes of the
+        slice alone."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor, 'slice': slice}, accept='application/json', repeatable=True), Next)
 
     async def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
         r"""Write one outcome, an array, or an Arrow IPC stream of outcomes. Either all of them are written or none.

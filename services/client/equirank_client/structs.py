@@ -103,7 +103,7 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         total: Number of points in the requested time, before they were thinned.
         missing: Number of outcomes of the pool whose history should be kept and cannot be read. 0 for solved methods.
         points: The points, oldest first. Of more than the requested number, each of equal parts of the time keeps its first, last, lowest and highest point.
-        slice: Slice of the pool's outcomes that was solved, such as `language:English`. Absent if all outcomes were.
+        slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -191,6 +191,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         missing: Number of outcomes of the pool whose history should be kept and cannot be read.
         outcomes: The outcomes.
         next: Cursor of the outcomes after these; None at the end.
+        slice: Slice of the pool whose outcomes alone are counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -203,6 +204,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     missing: int
     outcomes: list[AgentOutcome]
     next: str | None
+    slice: str | None = None
 
 
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -223,7 +225,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         last_played: Time of its newest outcome; None if its history is not kept.
         streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
-        slice: Slice of the pool's outcomes that `outcomes` and `methods` count, such as `language:English`. Absent for all outcomes.
+        slice: Slice of the pool's outcomes that `outcomes`, `methods` and the record count, such as `language:English`. Absent for all outcomes. Times and the streak are known of all outcomes only, so a profile in a slice has none.
         slices: Slice, such as `language:English` -> method -> the agent's rating in it. Only slices in which it has a rating.
     """
 
@@ -974,6 +976,7 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         error: Why the newest computation failed, or has not been made yet. `findings` is then an earlier result or None.
         findings: The parts of the insight.
         stale_seconds: Present only if the store does not answer: age in seconds of the data shown.
+        slice: Slice of the pool, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -986,6 +989,7 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str | None = None
     findings: Findings | None = None
     stale_seconds: float | None = None
+    slice: str | None = None
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1295,6 +1299,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         left_out: Number of less active agents left out of the computation.
         assumes: Assumption of the computation.
         seconds: Duration of the computation.
+        slice: Slice whose outcomes alone were counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -1315,6 +1320,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     left_out: int = 0
     assumes: str = ''
     seconds: float = 0.0
+    slice: str | None = None
 
 
 class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1372,10 +1378,11 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         generation: Generation of the pool.
         position: Log offset up to which games were counted: that of a checkpoint. An agent that is newer has no opponents yet.
         age_seconds: Seconds since the checkpoint was written.
-        method: Online method of the expected scores; None if no method of the pool forecasts.
+        method: Online method of the expected scores; None if no method of the pool forecasts, and in a slice, because forecasts are fitted to the pool.
         total: Number of all opponents.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
+        slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -1387,6 +1394,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     total: int
     opponents: list[OpponentRow]
     next: str | None
+    slice: str | None = None
 
 
 class OpponentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1996,6 +2004,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         change: What changed since an earlier position; None if not requested.
         missing: Of an online method: number of outcomes of the pool whose history should be kept and cannot be read.
         seconds: Duration of the computation.
+        slice: Slice of the pool's outcomes that the solve counts, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -2014,6 +2023,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     change: WhyChange | None = None
     missing: int = 0
     seconds: float = 0.0
+    slice: str | None = None
 
 
 class WhyChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -9,17 +9,17 @@ import { html } from "./ui.js";
 /** A board that does not change any more: a season's final one, or the one at a time. @extends Live */
 export class Past extends Live {
   feeds() {
-    const { pool, method, season, at } = this.props;
-    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: 200 }) : poolUrl(pool, `/boards/${method}`, { at, count: 200 });
+    const { pool, method, season, at, slice } = this.props;
+    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: 200, slice }) : poolUrl(pool, `/boards/${method}`, { at, count: 200, slice });
     return { board: /** @type {[string, number]} */ ([address, 60]) };
   }
 
   render() {
-    const { pool, season, at, method } = this.props;
+    const { pool, season, at, method, slice } = this.props;
     const board = this.value("board");
     const error = this.failure();
     const when = season ? html`season <b>${season}</b>` : html`<b>${said(at)}</b>`;
-    return html`<p class="notice">${title(method)} ${season ? "at the end of" : "at"} ${when}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
+    return html`<p class="notice">${title(method)} ${season ? "at the end of" : "at"} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
       ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
   }
 }
@@ -34,11 +34,11 @@ const STEPS = 100;
  */
 export class Times extends Live {
   feeds() {
-    const { pool, board } = this.props;
+    const { pool, board, slice } = this.props;
     /** @type {Record<string, [string, number]>} */
     const feeds = {};
     if (!this.state.open) return feeds;
-    if (board.source === "solved") feeds.kept = [poolUrl(pool, `/boards/${board.method}/history`), 60];
+    if (board.source === "solved") feeds.kept = [poolUrl(pool, `/boards/${board.method}/history`, { slice }), 60];
     else feeds.seasons = [poolUrl(pool, "/seasons"), 600];
     return feeds;
   }
@@ -56,7 +56,7 @@ export class Times extends Live {
     const { at = "" } = this.props;
     const show = (/** @type {string} */ time) => {
       this.setState({ dragged: null });
-      go(withQuery({ at: time, season: "", slice: "" }));
+      go(withQuery({ at: time, season: "" }));
     };
     const times = this.times();
     const chosen = this.state.dragged ?? (at ? times.filter(({ time }) => time <= at).length - 1 : times.length);

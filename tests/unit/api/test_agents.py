@@ -260,8 +260,8 @@ def test_a_generation_that_is_replaced_during_a_request_is_503(
     fold_events(state, games())
     assert api.store.solved.publish(solved_of(position=150, ratings=[("ann", 0.75), ("bob", 0.25)]))
 
-    async def get_late(indexes: AgentIndexes, head: PoolHead) -> AgentIndex | NoIndex:
-        index = await get(indexes, head)
+    async def get_late(indexes: AgentIndexes, head: PoolHead, part: str = "") -> AgentIndex | NoIndex:
+        index = await get(indexes, head, part)
         pool.publish(state, 300)
         return index
 

@@ -187,13 +187,13 @@ def test_a_summary_is_built_again_if_an_agent_was_hidden_after_its_boards_were_l
     class Agents:
         leading_method = str  # the same for a pool at all times
 
-        def version(self, _: str) -> tuple[object, ...]:
+        def version(self, *_: str) -> tuple[object, ...]:
             return (changes[0],)
 
         def note(self, _: object) -> None:
             pass
 
-        async def ready(self, _: object) -> None:
+        async def ready(self, *_: object) -> None:
             pass
 
     class Readers:

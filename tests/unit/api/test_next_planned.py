@@ -138,8 +138,8 @@ def test_a_parameter_that_is_none_is_refused_naming_those_there_are(api: Running
     checkpointed(api, tmp_path, Kind.GAMES, [game(0)])
     refused = api.client.get("/v1/pools/blitz/next", params={"n": 5})
     assert (refused.status_code, refused.json()["title"]) == (422, "no such parameter")
-    assert "(it has: target, games, count, floor)" in refused.json()["detail"]
-    assert "it has none" in api.client.get("/v1/pools/blitz/insight?count=3").json()["detail"]
+    assert "(it has: target, games, count, floor, slice)" in refused.json()["detail"]
+    assert "it has none" in api.client.get("/v1/pools/blitz/slices?count=3").json()["detail"]
     assert api.client.get("/v1/pools/blitz?x=").status_code == 422
     assert api.client.get("/livez?from=probe").status_code == 200
 

@@ -162,7 +162,7 @@ def test_rows_of_solved_boards_say_what_they_rest_on(played: Running) -> None:
     assert [line.split(",")[1] for line in lines[1:]] == ["bob", "cem", "dee"]
 
 
-@pytest.mark.parametrize("also", [{"agents": "ann"}, {"cursor": "x"}, {"start": 0}, {"slice": "language:de"}])
+@pytest.mark.parametrize("also", [{"agents": "ann"}, {"cursor": "x"}, {"start": 0}])
 def test_parameters_that_do_not_go_with_the_choice_are_refused(played: Running, also: dict[str, str]) -> None:
     assert played.client.get(ELO, params={"provisional": "exclude", **also}).status_code == 422
 

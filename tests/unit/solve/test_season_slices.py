@@ -1,5 +1,6 @@
 """Final boards of the slices of an ended season: solved on the slice's final state, and read by slice."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from services.engine.season_closer import SeasonCloser
 from services.runtime.settings import PROVISIONAL, Settings
 from tests.support.folds import fold_events
 from tests.support.pools import control_of, pool_of, state_of
-from tests.support.sliced_pools import FOLD, GAMES, POOL, values_of
+from tests.support.sliced_pools import FOLD, GAMES, POOL, slice_ratings, values_of
 from tests.support.task_pool import InlineTaskPool
 
 PLAN = SolvePlan(pool=POOL, methods={"bradley_terry": {"prior": 1.0}, "copeland": {}}, time=0.0, slices={"language": ("bradley_terry",)})
@@ -70,6 +71,18 @@ def test_every_slice_has_its_final_boards(season: Season) -> None:
         assert page.extra["parameters"]["prior"] == 1.0  # type: ignore[index]
 
 
+def test_online_methods_have_final_boards_of_slices(season: Season) -> None:
+    for tag, methods in FOLD.slices.items():
+        for value in values_of(GAMES, tag):
+            for method in methods:
+                read = partial(season.boards.board, POOL, "first", method, now=1.0, provisional=PROVISIONAL, part=f"{tag}:{value}")
+                page = read(start=0, count=100)
+                assert {row.agent: row.rating for row in page.rows} == slice_ratings(GAMES, tag, value, method)
+                assert (page.source, page.season, page.slice) == ("season", "first", f"{tag}:{value}")
+                best = page.rows[0].agent
+                assert [row.agent for row in read(start=0, count=100, agents=[best]).rows] == [best]
+
+
 def test_what_slices_of_a_season_do_not_have_is_refused(season: Season) -> None:
     def read(method: str, part: str) -> None:
         season.boards.board(POOL, "first", method, start=0, count=9, now=1.0, provisional=PROVISIONAL, part=part)
@@ -78,8 +91,9 @@ def test_what_slices_of_a_season_do_not_have_is_refused(season: Season) -> None:
         read("copeland", "language:English")
     with pytest.raises(NoSeason, match="no final board bradley_terry of the slice map:"):
         read("bradley_terry", "map:a/b")
-    with pytest.raises(InputError, match="elo is an online method, whose slices have no final boards"):
-        read("elo", "language:English")
+    for method, part in (("elo", "language:Klingon"), ("elo", "speed:fast"), ("glicko2", "map:a/b")):
+        with pytest.raises(NoSeason, match=f"has no board {method} of slice {part}"):
+            read(method, part)
     with pytest.raises(InputError, match="a colon and a value"):
         read("bradley_terry", "English")
 

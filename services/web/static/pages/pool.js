@@ -40,7 +40,7 @@ export default class PoolPage extends Live {
     /** @type {Record<string, [string, number]>} */
     const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1] };
     if (!chosen.embed || chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
-    const part = chosen.at || chosen.season ? undefined : this.part();
+    const part = this.part();
     if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
     if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards };
     if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
@@ -69,7 +69,7 @@ export default class PoolPage extends Live {
     const { error } = this.polls.boards ?? {};
     if (!list) return error ? missing(pool, error) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
     const { head, label, kind, leading_method: chosenMethod } = list.pool;
-    const part = chosen.at || chosen.season ? undefined : this.part();
+    const part = this.part();
     const of = (/** @type {any[]} */ all) => ({
       boards: all.filter((one) => one.method !== "outcomes" || all.length === 1),
       main: leading(all, chosenMethod),
@@ -77,7 +77,9 @@ export default class PoolPage extends Live {
     });
     const complete = of(list.boards);
     const sliced = part && this.value("sliced");
-    const shown = part ? of(sliced?.boards ?? list.boards.filter((/** @type {any} */ one) => part.methods.includes(one.method))) : complete;
+    const past = chosen.at || chosen.season; // its board is read at once, so its method may not change when the slice's boards arrive
+    const first = past ? list.boards : list.boards.filter((/** @type {any} */ one) => part?.methods.includes(one.method));
+    const shown = part ? of(sliced?.boards ?? first) : complete;
     const { board } = shown;
     const folding = this.value("folding")?.folding;
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
@@ -108,7 +110,7 @@ export default class PoolPage extends Live {
   /** Choices of slices, one for each tag. */
   slices() {
     const dimensions = Object.entries(this.value("slices")?.dimensions ?? {});
-    const choose = (/** @type {any} */ event) => go(withQuery({ slice: event.target.value, season: "", at: "" }));
+    const choose = (/** @type {any} */ event) => go(withQuery({ slice: event.target.value }));
     const chosen = this.part()?.name ?? "";
     return dimensions.map(([dimension, { values }]) => html`<label class="pick" key=${dimension}><bdi>${dimension}</bdi> <select value=${chosen.startsWith(`${dimension}:`) ? chosen : ""} onChange=${choose}>
       <option value="">all</option>${values.map((/** @type {any} */ one) => html`<option key=${one.value} value=${`${dimension}:${one.value}`}>${one.value}</option>`)}</select></label>`);
@@ -122,16 +124,16 @@ export default class PoolPage extends Live {
     return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
-        ${seasons.length ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "", slice: "" }))}>
+        ${seasons.length ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
       <p class="question" data-method=${board.method}>${question(board.method)}${board === main ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
       ${board.error ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : thin(this.value("insight"), board.method)}
+      ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : thin(this.value("insight"), board.method)}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`${part ? null : html`<${Filters} query=${chosen} />`}<${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
-      <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${part?.name} />`;
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
+      <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
 
@@ -197,7 +199,7 @@ class Table extends Component {
   render() {
     const { pool, method, query: chosen, slice } = this.props;
     const { board } = this.state;
-    const filters = slice ? {} : Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
+    const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
     return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
       <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
       ${board ? html`<${Notes} board=${board} />` : null}`;
@@ -245,7 +247,7 @@ function Footer({ pool, board, head, chosen, slice }) {
   const here = withQuery({ embed: "" });
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
-    ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} />
+    ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} slice=${slice} />
     <${Details} head=${head} board=${board} />`}</footer>`;
 }
 
