@@ -99,7 +99,7 @@ REFUSED = [
     ("/boards/maximal_lottery", {"slice": "language:English"}, 404, "board maximal_lottery"),
     ("/boards", {"slice": "language:Latin"}, 404, "lists the slices"),
     ("/boards/elo", {"slice": "language"}, 422, "a colon and a value"),
-    ("/boards/elo", {"slice": "language:Latin", "position": "999"}, 404, "board elo of the slice language:Latin"),
+    ("/boards/elo", {"slice": "language:Latin", "position": "999"}, 404, "must have an outcome in generation 1"),
     ("/boards/elo", {"slice": "language:English", "min_games": "3", "position": "999"}, 422, "details and games are those of now"),
     ("/boards/elo~language~0123456789abcdef", {}, 422, "must be the name of a method"),
     ("/agents", {"slice": "language:English"}, 422, "is not a query parameter"),
@@ -114,7 +114,8 @@ REFUSED = [
     ("/next", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
     ("/boards/elo/why/a1", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
     ("/boards/elo/history", {"slice": "language:English"}, 404, "no solved board elo of the slice language:English"),
-    ("/boards/elo/diff", {"slice": "language:English"}, 422, "whose slices have no past boards"),
+    ("/boards/elo/diff", {"slice": "language:English"}, 422, "must be sent: elo is an online method"),
+    ("/boards/elo/diff", {"slice": "language:Latin", "against": "1"}, 404, "must have an outcome in generation 1"),
 ]
 
 

@@ -145,7 +145,6 @@ def test_what_changed_between_two_positions_is_the_difference_of_their_boards(
     [
         ({}, "must be sent: elo is an online method, and every position has a board"),
         ({"against": 21, "position": 20}, "must be at most the position of the later board, 20"),
-        ({"against": 5, "slice": "a:b"}, "whose slices have no past boards"),
     ],
 )
 def test_a_difference_that_cannot_be_is_refused(
