@@ -11,6 +11,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
 from services.control.records import FoldSettings
 from services.log.protocol import Log
@@ -24,7 +25,7 @@ from tests.support.forgetting import forget
 from tests.support.pools import state_of
 from tests.support.sliced_pools import FOLD, GAMES, POOL, append, client_of, installation, ratings, slice_ratings, values_of
 from tests.support.sliced_solves import METHODS, SLICES, solving
-from tests.support.worker import head_of, published, store_of, until, working
+from tests.support.worker import HOME, head_of, published, store_of, until, working
 
 RECORD = 7
 """Games of a record."""
@@ -169,6 +170,23 @@ def test_a_solved_method_of_a_slice_is_solved_again_at_any_position(tmp_path: Pa
         for address, when in refused.items():
             answer = client.get(address, params={**board, **when})
             assert (answer.status_code, "must have an outcome in generation 1" in answer.text) == (404, True), (address, answer.text)
+
+
+def test_without_an_archive_the_newest_kept_checkpoint_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with folded(tmp_path, monkeypatch) as (settings, log, client, _), solving(settings, log) as solver:
+        solver.choose(SLICES)
+        with store_of(settings, log) as store:
+            solver.until(lambda: len(store.solved.slice_boards(POOL)) == 6, "every slice is solved")
+        log.archived = None
+        positions = [entry.position for entry, _ in CheckpointStore(settings.checkpoint_url).kept_entries(HOME, POOL)]
+        before = max(position for position in positions if position < 43)
+        assert rows(client, SLICE, "elo", position=42) == rows(client, SLICE, "elo", position=before)
+        shown = client.get("/boards/elo", params={"slice": SLICE, "position": 42}).json()
+        assert (shown["position"], shown["outcomes"]) == (before, len(own(before)))
+        agent = next(iter(alone(before)))
+        change = client.get(f"/boards/bradley_terry/why/{agent}", params={"slice": SLICE, "from": 42}).json()["change"]
+        assert (change["before"]["position"], change["before"]["outcomes"]) == (before, len(own(before)))
+        assert client.get(f"/boards/bradley_terry/why/{agent}", params={"slice": SLICE, "from": 0}).status_code == 410
 
 
 def alone(position: int) -> dict[str, float | None]:
