@@ -2,12 +2,14 @@
 
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlencode
 
 from services.backends import open_log
 from services.demo import simulated
 from tests.support.archiving import archive, fold, served_api
 from tests.support.browser import NEEDED, Browser
-from tests.support.worker import installed
+from tests.support.sliced_pools import GAMES, append, installation, values_of
+from tests.support.worker import installed, published, until, working
 
 pytestmark = NEEDED
 SLIDE = (
@@ -30,6 +32,24 @@ def test_a_slider_leads_to_the_live_board_of_any_moment_and_back_to_now(tmp_path
             page.until(f"document.querySelector('table.board .who')?.textContent.trim() === '{best}'")
             page.evaluate(f"{SLIDE}(100); undefined")
             page.until("!location.search.includes('at=')")
+            assert page.complaints() == []
+
+
+def test_a_slider_over_a_slice_keeps_the_slice(tmp_path: Path, browser: Browser) -> None:
+    part = f"language:{values_of(GAMES, 'language')[0]}"
+    with installation(tmp_path) as (settings, log):
+        append(log, GAMES)
+        with working(settings, log):
+            until(lambda: published(settings) == len(GAMES), "the games are published")
+        address = f"/pools/{simulated.POOL}?{urlencode({'method': 'elo', 'slice': part})}"
+        with served_api(settings, log) as client, browser.page(str(client.base_url), address) as page:
+            page.click(".times summary")
+            page.until("document.querySelector('.times input[type=range]')?.max === '100'")
+            page.evaluate(f"{SLIDE}(99); undefined")
+            page.until("location.search.includes('at=') && location.search.includes('slice=')")
+            page.wait("Elo at", "only games with", "Back to now")
+            best = client.get(f"/v1/pools/{simulated.POOL}/boards/elo", params={"slice": part}).json()["rows"][0]["agent"]
+            page.until(f"document.querySelector('table.board .who')?.textContent.trim() === '{best}'")
             assert page.complaints() == []
 
 

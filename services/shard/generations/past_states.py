@@ -59,7 +59,7 @@ class PastStates:
         """The last used one is last."""
 
     def content(self, head: PoolHead, when: When, generation: int | None = None) -> PastContent:
-        """The content of a pool at a past position or time. See `services.boards.past.PastContents`."""
+        """The content of a pool at a past position or time. See `services.boards.past_contents.PastContents`."""
         if self._log.archived is None:
             raise NotFolded("other positions need an archive (EQUIRANK_ARCHIVE)")
         control = self._control()
