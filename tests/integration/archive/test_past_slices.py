@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
+from services.control.erasures import ErasureRequest, erased_name
+from services.control.log import ControlLog
 from services.control.records import FoldSettings
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -170,6 +172,20 @@ def test_a_solved_method_of_a_slice_is_solved_again_at_any_position(tmp_path: Pa
         for address, when in refused.items():
             answer = client.get(address, params={**board, **when})
             assert (answer.status_code, "must have an outcome in generation 1" in answer.text) == (404, True), (address, answer.text)
+
+
+def test_an_erased_name_is_in_no_past_board_of_a_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with folded(tmp_path, monkeypatch) as (settings, log, client, _):
+        was = slice_ratings(GAMES[: RECORD * 25], "language", VALUE, "elo")
+        assert "a1" in was
+        with closing(ControlLog(log.control)) as control, working(settings, log):
+            erased = erased_name("a1", ())
+            control.append(ErasureRequest(pool=POOL, name=erased, by="ann", time=1.0))
+            until(lambda: head_of(settings).generation == 2, "a generation without the name")
+        expected = {erased.token if name == "a1" else name: rating for name, rating in was.items()}
+        for generation in ({}, {"generation": 1}):
+            answer = client.get("/boards/elo", params={"slice": SLICE, "count": 100, "position": 25, **generation})
+            assert ratings(answer) == expected
 
 
 def test_without_an_archive_the_newest_kept_checkpoint_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
