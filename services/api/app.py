@@ -65,6 +65,7 @@ from services.control.log import ControlLog, NoPool, PoolExists, TooManyPools
 from services.log.protocol import Log, LogError
 from services.runtime.metrics import API, Metrics
 from services.runtime.settings import Settings
+from services.shard.generations.past_states import PastStates
 
 _ABOUT: Final = "Send outcomes, read live and solved ratings. Percent-encode agents' names in URLs."
 _KEYS: Final = "A write key or an admin key. An installation without keys asks for none."
@@ -116,7 +117,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     pool_agents = PoolAgents(indexes, directory)
     build = partial(built, store, directory, settings.provisional, clock, pool_agents)
     answers = Answers(store.versions, workers.readers, build, clock, pool_agents)
-    polls = Polls(answers)
+    polls, past = Polls(answers), PastStates(log, directory.control.refresh, CheckpointStore(settings.checkpoint_url))
     feeds = Feeds(
         answers, workers.readers, partial(rows_of_agents, store, provisional=settings.provisional), lambda pool: published(shared, pool),
         most=settings.api_connections // 2, metrics=metrics,
@@ -125,11 +126,16 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS),
-        feeds=feeds, agents=indexes, pool_agents=pool_agents, dead_letters=log.dead_letters,
+        feeds=feeds, agents=indexes, pool_agents=pool_agents, past=past, dead_letters=log.dead_letters,
         traced_slices=TracedSlices(log, directory.control.refresh, partial(CheckpointStore, settings.checkpoint_url)),
         clock=clock, partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
-    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop=feeds.end)
+
+    def before_stop() -> None:
+        feeds.end()
+        past.stop()
+
+    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop=before_stop)
 
 
 def openapi_document() -> dict[str, Any]:

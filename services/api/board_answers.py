@@ -20,7 +20,7 @@ from services.api.problems import ApiError
 from services.api.slices import SliceText, board_name
 from services.boards.cursors import Cursor, FilterCursor, cursor_of, filter_cursor_of
 from services.boards.formats import BoardFormat, encoded_rows
-from services.boards.past import When
+from services.boards.past_contents import When
 from services.boards.reading import Board, ShownProvisional
 from services.boards.slice_boards import slice_text
 from services.control.details import COUNTRY_PATTERN, MOST_TAGS, AgentFilter, check_country, check_tag_key
@@ -58,21 +58,25 @@ Form: TypeAlias = Annotated[BoardFormat | None, QueryParameter(name="format", de
 Position: TypeAlias = Annotated[
     int | None,
     QueryParameter(
-        ge=0, description="Return the board at the newest kept position that is not after this one.", schema_extra={"minimum": 0}
+        ge=0,
+        description="Return the board at this position. Without an archive, and of a solved method: the board at the newest kept position "
+        "that is not after it.",
+        schema_extra={"minimum": 0},
     ),
 ]
 At: TypeAlias = Annotated[
     str | None,
     QueryParameter(
-        description="Return the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
-        "1970. Not with `position`."
+        description="Return the board of all outcomes that the log took by this time: 2026-11-22T06:00:00Z (UTC by default), or seconds "
+        "since 1970. Without an archive, and of a solved method: the newest kept board written by then. Not with `position`."
     ),
 ]
 OfGeneration: TypeAlias = Annotated[
     int | None,
     QueryParameter(
         ge=1,
-        description="With `position` or `at`: only boards of this generation. Needed if several generations have a board at the position.",
+        description="With a past position or time: only boards of this generation. By default, a live board is by the generation that "
+        "serves the season of that moment. Needed if several generations have a kept board at the position.",
         schema_extra={"minimum": 1},
     ),
 ]

@@ -10,12 +10,14 @@ from litestar import Request, Response, get
 from litestar.di import NamedDependency, Provide
 from litestar.params import QueryParameter
 
+from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from services.api.answers import Asked
-from services.api.board_answers import AskedBoard, BoardFormats, board_body, board_reply, format_of
+from services.api.board_answers import AskedBoard, BoardFormats, OfGeneration, board_body, board_reply, format_of
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name, context, reads
 from services.api.described import Described, problems
 from services.api.directory import Directory
+from services.api.past_boards import past_board, past_boards, past_problems, past_solves
 from services.api.polls import sent
 from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
@@ -29,13 +31,13 @@ from services.boards.cursors import Cursor, FilterCursor, ReplacedBoard
 from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
-from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
+from services.boards.past import BoardChange, PastRows
+from services.boards.past_contents import When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
 from services.boards.slice_boards import SliceName, activity_of, dimension_of, is_sliced, method_of, slice_of, slice_text
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
-from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
 from services.solve.planning.jobs import JobStatus
 from services.solve.registry.choice import choices
@@ -49,7 +51,17 @@ Against: TypeAlias = Annotated[
     QueryParameter(
         ge=0,
         le=2**63 - 1,
-        description="Position of the earlier solve. Default: the solve before the newest one.",
+        description="Position of the earlier solve. Default: the solve before the newest one. An online method needs it, and has a board "
+        "at every position that the archive reaches.",
+        schema_extra={"minimum": 0},
+    ),
+]
+Later: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(
+        ge=0,
+        le=2**63 - 1,
+        description="Position of the later board. Default: the newest one. A solved method is then solved on request at both positions.",
         schema_extra={"minimum": 0},
     ),
 ]
@@ -178,7 +190,7 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
     count = asked.rows(form)
     if when is not None:
-        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, count)
+        workers, read = here.workers.past, partial(_get_past, here, asked, cursor, when, count)
     else:
         everyone = asked.everyone or form is not BoardFormat.JSON
         read = partial(_get_newest, here, asked, cursor, count, everyone=everyone)
@@ -221,12 +233,60 @@ def list_solves(here: Here, pool: Pool, method: Method, part: SliceText = None) 
     return History(pool=pool, method=method, solves=solves, slice=part or msgspec.UNSET)
 
 
-@get("/v1/pools/{pool:str}/boards/{method:str}/diff", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
-@reads
-def compare_solves(
-    here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50, part: SliceText = None
+@get(
+    "/v1/pools/{pool:str}/boards/{method:str}/diff",
+    tags=["boards"],
+    operation_class=Described,
+    responses=problems(404, 409, 410, 422, 503),
+)
+async def compare_solves(
+    here: Here,
+    pool: Pool,
+    method: Method,
+    against: Against = None,
+    position: Later = None,
+    count: Count = 50,
+    part: SliceText = None,
+    generation: OfGeneration = None,
 ) -> Difference:
-    """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
+    """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
+
+    Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
+    two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept.
+    """
+    head = await here.workers.readers.run(partial(here.store.live.head, check_pool_name(pool)))
+    live = head is not None and method in head.live_methods
+    if live or position is not None:
+        if against is None:
+            what = f"{method} is an online method" if live else "with position, the method is solved at both"
+            raise InputError("against", None, f"must be sent: {what}, and every position has a board")
+        wanted = BoardChange(pool, method, against, position, count, generation, slice_text(part))
+        read = partial(_changes_of_live, here, head, wanted) if live else partial(_changes_solved_again, here, wanted)
+        return await here.workers.past.run(read)
+    if generation is not None:
+        raise InputError("generation", generation, "must be sent with position: else the two solves are kept ones, of any generation")
+    return await here.workers.readers.run(partial(_changes_of_solved, here, pool, method, against, count, part))
+
+
+def _changes_solved_again(here: Context, wanted: BoardChange) -> Difference:
+    """The difference between two solves on request. Raises `ApiError`, `InputError`."""
+    name = board_name(wanted.method, wanted.part or None)
+    read = partial(past_solves, here, wanted.pool, name)
+    with past_problems():
+        solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, wanted.part or None)}", read)
+        found = solves.changes(wanted)
+    return here.pool_agents.columns(wanted.pool, solves.head).difference(found)
+
+
+def _changes_of_live(here: Context, head: PoolHead | None, wanted: BoardChange) -> Difference:
+    """The difference between two live boards. Raises `ApiError`, `InputError`."""
+    with past_problems():
+        found = past_boards(here).changes(wanted, here.clock())
+    return here.pool_agents.columns(wanted.pool, head).difference(found)
+
+
+def _changes_of_solved(here: Context, pool: str, method: str, against: int | None, count: int, part: str | None) -> Difference:
+    """The difference between two kept solves. Raises `ApiError`, `InputError`."""
     name = board_name(method, part)
     read = partial(boards.changes, here.store.solved, pool, method, against, count, slice_text(part))
     found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read)
@@ -298,17 +358,15 @@ def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> 
 
 def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, when: When, count: int | None) -> Board:
     """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
-    files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
     generation, now, part = asked.generation if cursor is None else cursor.generation, here.clock(), slice_text(asked.part)
-    past = PastBoards(here.store, files, control)
 
     def read(start: int, most: int) -> tuple[Board, str]:
         rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
-        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past.board, rows, now))
+        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past_board, here, rows, now))
         return page, boards.past_version(page)
 
-    try:
+    with past_problems():
         if count is not None and asked.selects:
             return filtered.page_of_file(read, file_selection(here, asked), cursor if isinstance(cursor, FilterCursor) else None, count)
         page, version = read(start, most)
@@ -318,12 +376,6 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
             return filtered.matching_rows(page, file_selection(here, asked))
         page = boards.continued(page, version, cursor) if isinstance(cursor, Cursor) else boards.with_next(page, version, start)
         return page if len(page.rows) == most else msgspec.structs.replace(page, next=None)  # a kept solve has its best rows alone
-    except NotKept as error:
-        raise ApiError(410, "not kept", str(error)) from error
-    except SeveralGenerations as error:
-        raise ApiError(409, "several generations", str(error)) from error
-    except ReplacedBoard as error:
-        raise ApiError(410, "board replaced", str(error)) from error
 
 
 def file_selection(here: Context, asked: AskedBoard) -> filtered.Selection:

@@ -32,6 +32,7 @@ from services.boards.store.redis import RedisStore
 from services.log.protocol import Topic
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
+from services.shard.generations.past_states import PastStates
 from services.solve.insight.on_request import INSIGHTS_KEPT, Insights
 from services.solve.next_matches import PLANS_KEPT, Plans
 from services.solve.why import SOLVES_KEPT, Solves
@@ -69,8 +70,9 @@ class Threads:
     """Separate threads for each kind of work, so that none waits for another.
 
     readers: short reads of the store. log: writes to the log. details: changes of details, which wait for each other. probes: health
-    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. explanations: work that loads a pool and solves
-    it, so that past boards do not wait for a search of flips. indexes: loads of indexes of agents. searches: scans of these indexes.
+    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. past: past boards, some of which are
+    folded or solved, so that plans and final boards of seasons do not wait for them. explanations: work that loads a pool and solves it, so
+    that past boards do not wait for a search of flips. indexes: loads of indexes of agents. searches: scans of these indexes.
     """
 
     def __init__(self) -> None:
@@ -81,6 +83,7 @@ class Threads:
         self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
         self.downloads = Workers("a board", threads=DOWNLOADS, places=4 * DOWNLOADS, seconds=_DOWNLOAD_SECONDS)
         self.checkpoints = Workers("checkpoints", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
+        self.past = Workers("a past board", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
         self.explanations = Workers("an explanation", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
         self.indexes = Workers("an index of agents", threads=1, places=_INDEX_PLACES, seconds=60.0)
         self.searches = Workers("a search of agents", threads=2, places=_SEARCH_PLACES, seconds=5.0)
@@ -91,10 +94,10 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
-    under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. dead_letters: topic of refused
-    outcomes. traced_slices: indexes of slices with histories, made on request. partitions: number of partitions of the outcome log.
-    started: time at which this process began, seconds since 1970. solves, plans, insights: solves, recommendations, and insights into
-    slices on request, kept by position.
+    under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. past: contents of pools at past
+    positions. dead_letters: topic of refused outcomes. traced_slices: indexes of slices with histories, made on request. partitions: number
+    of partitions of the outcome log. started: time at which this process began, seconds since 1970. solves, plans, insights: solves,
+    recommendations, and insights into slices on request, kept by position.
     """
 
     settings: Settings
@@ -112,6 +115,7 @@ class Context:
     feeds: Feeds
     agents: AgentIndexes
     pool_agents: PoolAgents
+    past: PastStates
     dead_letters: Topic
     traced_slices: TracedSlices
     clock: Callable[[], float] = time.time

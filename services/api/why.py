@@ -7,18 +7,18 @@ from typing import Annotated, TypeAlias
 from litestar import get
 from litestar.params import QueryParameter
 
-from ratings_core.errors import SolverError
 from ratings_core.methods.explained import UnknownAgent
 from ratings_core.records.names import check_name
 from services.api.agents import traced_index
 from services.api.boards import read_or_raise
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
+from services.api.past_boards import past_problems
 from services.api.pools import published
 from services.api.problems import ApiError, no_slice, nothing_yet
 from services.api.slices import SliceText, board_name
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.past import NotKept
+from services.boards.past_contents import when_of
 from services.boards.result import SolvedBoard
 from services.boards.slice_boards import is_sliced, method_of, slice_text
 from services.boards.store.protocol import INSIGHT, PoolHead
@@ -38,7 +38,7 @@ Since: TypeAlias = Annotated[
         name="from",
         ge=0,
         le=2**63 - 1,
-        description="Position of the earlier state to compare with: the newest kept checkpoint at or before it.",
+        description="Position of the earlier state to compare with. Without an archive: the newest kept checkpoint at or before it.",
         schema_extra={"minimum": 0},
     ),
 ]
@@ -52,6 +52,14 @@ Until: TypeAlias = Annotated[
         schema_extra={"minimum": 0},
     ),
 ]
+SinceTime: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        name="since",
+        description="Time of the earlier state, in place of `from`: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970.",
+    ),
+]
+UntilTime: TypeAlias = Annotated[str | None, QueryParameter(name="until", description="Time of the explained state, in place of `to`.")]
 Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of terms and of moves to list.")]
 
 
@@ -69,6 +77,8 @@ async def explain_rating(
     flips: Flips = False,
     since: Since = None,
     until: Until = None,
+    since_time: SinceTime = None,
+    until_time: UntilTime = None,
     count: Count = 20,
     part: SliceText = None,
 ) -> Why:
@@ -76,10 +86,11 @@ async def explain_rating(
 
     By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
     large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-    without them. With `from`: what changed since that position. With `slice`: the rating in the slice.
+    without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
     Percent-encode the agent's name, including slashes.
     """
-    asked = Asked(check_name(agent_name(agent), "agent"), flips, since, until, count)
+    moments = when_of(since, since_time, ("from", "since")), when_of(until, until_time, ("to", "until"))
+    asked = Asked(check_name(agent_name(agent), "agent"), flips, *moments, count)
     head = await here.workers.readers.run(partial(_head, here, check_pool_name(pool)))
     board, text = board_name(method, part), slice_text(part)
     if not head.has_slice(text):
@@ -99,17 +110,12 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
     """The answer. index: The index of the pool or the slice; None for a solved method. method: Name of the board."""
     files = CheckpointStore(here.settings.checkpoint_url)
     try:
-        if index is not None:
-            return why_live(files, here.store, head, index, method_of(method), asked)
-        return why(files, head, _solved_board(here, head, method), asked, here.solves)
+        with past_problems():
+            if index is not None:
+                return why_live(files, here.store, head, index, method_of(method), asked, here.past)
+            return why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
     except UnknownAgent as error:
         raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
-    except NotKept as error:
-        raise ApiError(410, "not kept", str(error)) from error
-    except SolverError as error:
-        raise ApiError(
-            422, "no certain ratings", f"{method_of(method)} did not reach its accuracy on the newest checkpoint: {error}"
-        ) from error
     except (NoCheckpoint, NoIndex) as error:
         seconds = str(math.ceil(here.settings.checkpoint_seconds))
         raise ApiError(503, "no checkpoint yet", f"{error}: wait as Retry-After says", headers={"Retry-After": seconds}) from error

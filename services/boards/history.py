@@ -1,4 +1,4 @@
-"""History of a solved board: its kept solves in a compact form, and the difference between two solves.
+"""History of a solved board: its kept solves in a compact form, and the difference between two solves or two past live boards.
 
 `services.solve.results.publish_result` makes the compact form of result files and publishes it. Readers of the store compute differences.
 """
@@ -7,7 +7,7 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,13 @@ class KeptSolve(msgspec.Struct, frozen=True):
     rows: str
 
 
+class KeptRows(NamedTuple):
+    """The best rows of a board as they are compared, at most `ROWS`, and what they were computed from."""
+
+    past: Past
+    rows: Sequence[PastRow]
+
+
 class Cause(StrEnum):
     """Why two solves of a method may differ."""
 
@@ -85,6 +92,8 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """What changed from one solve to a later one, and why. Each list holds the first few agents; its count includes all of them.
+
+    Live boards of an online method are compared in the same form: `solve` then means the fold up to a position. It has no certificate.
 
     Attributes:
         pool: Name of the pool.
@@ -157,7 +166,13 @@ def difference(pool: str, method: str, before: KeptSolve, after: KeptSolve, coun
 
     count: Largest number of agents in each list. part: Slice that was solved; empty for all outcomes.
     """
-    old, new = ({row.agent: row for row in unpacked(solve.rows)} for solve in (before, after))
+    old, new = (KeptRows(solve.past, unpacked(solve.rows)) for solve in (before, after))
+    return difference_of_rows(pool, method, old, new, count, part)
+
+
+def difference_of_rows(pool: str, method: str, before: KeptRows, after: KeptRows, count: int, part: str = "") -> Difference:
+    """The difference from the rows `before` to the rows `after`. count, part: As of `difference`."""
+    old, new = ({row.agent: row for row in one.rows} for one in (before, after))
     joined = [row for agent, row in new.items() if agent not in old] if before.past.total <= ROWS else []
     left = [row for agent, row in old.items() if agent not in new] if after.past.total <= ROWS else []
     moved = _moved(old, new, cut=before.past.total > ROWS)

@@ -1,12 +1,12 @@
-"""Boards as of an earlier position: live boards from kept checkpoints, solved boards from kept solves.
+"""Boards as of an earlier position: live boards folded again from the archive, or from kept checkpoints; solved boards from kept solves.
 
-Nothing is folded or solved again. A board is of the newest kept position at or before the requested one, and states its position.
-`EQUIRANK_CHECKPOINTS_KEPT` and `EQUIRANK_SOLVES_KEPT` set how many checkpoints and solves are kept.
+With an archive, a live board is of exactly the requested position (`PastContents`). Every other board is of the newest kept position at or
+before the requested one. All state their position. `EQUIRANK_CHECKPOINTS_KEPT` and `EQUIRANK_SOLVES_KEPT` set how many checkpoints and
+solves are kept.
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -20,34 +20,23 @@ from ratings_core.online import Rater, Reading
 from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
-from services.boards.history import Past
-from services.boards.reading import TRIES, Board, keeps_changing, past_solve
-from services.boards.result import AgentRow
+from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
+from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When
+from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
+from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.beliefs import belief_intervals, believed
-from services.boards.store.protocol import ACTIVITY, StoreError
+from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.generations import make_raters
 from services.control.records import ControlState, Generation
 from services.runtime.settings import PROVISIONAL, Provisional
-from services.state.content import COUNTERS
 from services.state.opening import initial_agents, rated_agents
 from services.state.parts import part
-from services.state.slices import SliceKey, slice_arrays, slice_generation
+from services.state.slices import slice_generation
 from services.wire.pools import Kind
-
-
-class When(NamedTuple):
-    """The latest acceptable state: at or before a log position, or at or before a time (seconds since 1970). One of them is None."""
-
-    position: int | None = None
-    time: float | None = None
-
-    def reached(self, position: int, time: float) -> bool:
-        """Whether a state of this position, made at this time, is not later than the limit."""
-        return position <= self.position if self.position is not None else self.time is not None and time <= self.time
 
 
 class PastRows(NamedTuple):
@@ -71,6 +60,23 @@ class PastRows(NamedTuple):
         return self.generation in (None, generation)
 
 
+class BoardChange(NamedTuple):
+    """A request for the difference between the boards of a method at two positions.
+
+    against: Position of the earlier board. position: Position of the later one; None for the newest. most: Largest number of agents in
+    each list. generation: Number of the generation whose boards are compared; None for that of the moment. part: Slice of the pool; empty
+    for all outcomes.
+    """
+
+    pool: str
+    method: str
+    against: int
+    position: int | None
+    most: int
+    generation: int | None = None
+    part: str = ""
+
+
 class SeveralGenerations(Exception):  # noqa: N818 - names the fact
     """Boards of several generations are kept at one position.
 
@@ -92,14 +98,28 @@ class NotKept(InputError):  # noqa: N818 - names the fact
         when: The request.
         kept: Position and time (seconds since 1970) of each kept state. The attribute `kept` holds the positions, sorted.
         setting: Name of the setting that limits the number of kept states.
+        why: Why the state cannot be folded again; empty if that was not tried.
     """
 
-    def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str) -> None:
+    def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str, why: str = "") -> None:
+        self._asked = when, kept, setting
         self.kept = sorted({position for position, _ in kept})
         there = ", ".join(map(str, self.kept)) or "none yet"
         since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
         name, asked = ("at", _iso(when.time)) if when.time is not None else ("position", when.position)
-        super().__init__(name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more)")
+        reason = f"; {why}" if why else ""
+        super().__init__(name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more){reason}")
+
+    def because(self, why: str) -> "NotKept":
+        """The same error with the reason why the state cannot be folded again."""
+        return NotKept(*self._asked, why)
+
+
+class _Found(NamedTuple):
+    """A past board of an online method, and the content of the pool or the slice that it was read from."""
+
+    content: PastContent
+    board: Board
 
 
 def _iso(time: float) -> str:
@@ -110,27 +130,34 @@ def _iso(time: float) -> str:
         return f"{time:g}"  # outside of the calendar's range
 
 
-class NoSlice(Exception):  # noqa: N818 - names the fact
-    """A content has no outcome of a slice, or its generation has no slices with the board."""
-
-
 class PastBoards:
-    """Reads past boards. control: Returns the state of the control log; called only for live boards."""
+    """Reads past boards.
 
-    def __init__(self, store: RedisStore, files: CheckpointStore, control: Callable[[], ControlState]) -> None:
-        self._store, self._files, self._control = store, files, control
+    Args:
+        store: The store.
+        files: The checkpoints.
+        control: Returns the state of the control log; called only for live boards.
+        contents: Folds pools again; None reads kept states only.
+    """
+
+    def __init__(
+        self, store: RedisStore, files: CheckpointStore, control: Callable[[], ControlState], contents: PastContents | None = None
+    ) -> None:  # fmt: skip
+        self._store, self._files, self._control, self._contents = store, files, control, contents
 
     def board(self, rows: PastRows, now: float) -> Board | None:
-        """Read a past board. Returns None if the pool has no such board, or a slice had no outcome at that position.
+        """Read a past board. Returns None if the pool has no such board.
 
         Args:
             rows: The request.
             now: Seconds since 1970.
 
         Raises:
-            NotKept: The requested position or time is before all kept states.
-            SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, and the
-                request names none.
+            NotKept: The requested position or time is before all kept states, and cannot be folded again.
+            StillFolding: As of `PastContents`.
+            SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, the request
+                names none, and the board cannot be folded again.
+            NoSlice: The pool had no outcome of the slice at that position, or its generation has no slices with the board.
             InputError: Both or neither of position and time are given.
             StoreError: The store or the checkpoints cannot be read now.
             LogError: The control log cannot be read.
@@ -141,9 +168,7 @@ class PastBoards:
         if head is None:
             return None
         if rows.method in head.live_methods:
-            with suppress(NoSlice):
-                return self._live(rows, head.partition, now)
-            return None
+            return self._live(rows, head, now).board
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
@@ -163,19 +188,63 @@ class PastBoards:
                 return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
         raise keeps_changing(rows.pool, rows.method)
 
-    def _live(self, rows: PastRows, partition: int, now: float) -> Board:
+    def changes(self, wanted: BoardChange, now: float) -> Difference:
+        """The difference between two boards of an online method.
+
+        Args:
+            wanted: The request.
+            now: Seconds since 1970.
+
+        Raises:
+            InputError: The pool has no such live board, or the positions are of two seasons or in the wrong order.
+            NotKept, StillFolding, SeveralGenerations, NoSlice, StoreError, LogError: As of `board`.
+        """
+        head = self._store.live.head(wanted.pool)
+        if head is None or wanted.method not in head.live_methods:
+            raise InputError("method", wanted.method, "must be a live board of the pool")
+        end = head.position if wanted.position is None else min(wanted.position, head.position)
+        if wanted.against > end:
+            raise InputError("against", wanted.against, f"must be at most the position of the later board, {end}")
+        asked = PastRows(wanted.pool, wanted.method, When(end), 0, ROWS, generation=wanted.generation, part=wanted.part)
+        after = self._live(asked, head, now)
+        before = self._live(asked._replace(when=When(wanted.against)), head, now)
+        made = self._control().generations[wanted.pool]
+        earlier, later = (made[found.board.generation].season for found in (before, after))
+        if earlier != later:
+            rule = f"must be in season {later}, as the later board is: ratings of two seasons are not compared"
+            raise InputError("against", wanted.against, rule)
+        parameters = [made[found.board.generation].fold.methods(Kind(head.kind)).get(wanted.method, {}) for found in (before, after)]
+        old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))
+        return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most, wanted.part)
+
+    def _live(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
+        """A past board of an online method. Raises as `board`."""
         try:
-            kept = self._entries(rows, partition)
+            try:
+                return self._folded(rows, head, now)
+            except (NotFolded, BadObject) as error:
+                why = str(error)
+            kept = self._entries(rows, head.partition)
             reached = [(entry, written_at) for entry, written_at in kept if rows.when.reached(entry.position, written_at)]
             _check_generations(rows.when, [(entry.position, entry.generation) for entry, _ in reached])
             for entry, written_at in reached:
                 try:
-                    return self._of_checkpoint(entry, rows, age_seconds=round(max(0.0, now - written_at), 3))
+                    return self._found(PastContent(entry, written_at, self._files.read_pool(entry)), rows, now)
                 except BadObject:
                     continue  # damaged, or deleted while it was read: an older one may be readable
         except OSError as error:
             raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
-        raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT")
+        raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT", why)
+
+    def _folded(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
+        """The board of a content that is folded again. Raises `BadObject` if its generation lacks the method."""
+        if self._contents is None:
+            raise NotFolded("")
+        return self._found(self._contents.content(head, rows.when, rows.generation), rows, now)
+
+    def _found(self, content: PastContent, rows: PastRows, now: float) -> _Found:
+        board = board_of_content(content, self._control(), rows, now)
+        return _Found(content.of_slice(rows.part), board)
 
     def _entries(self, rows: PastRows, partition: int) -> list[tuple[PoolEntry, float]]:
         """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written.
@@ -186,8 +255,24 @@ class PastBoards:
             return []
         return [(entry, manifest.written_at) for entry, manifest in self._files.kept_entries(partition, rows.pool, rows.generation)]
 
-    def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
-        return board_of_content(entry, self._files.read_pool(entry), self._control(), rows, age_seconds)
+
+def _compared(found: _Found, parameters: Mapping[str, float]) -> KeptRows:
+    """A live board as it is compared. parameters: Of its method."""
+    board, entry = found.board, found.content.entry
+    past = Past(
+        generation=entry.generation,
+        position=entry.position,
+        outcomes=entry.outcomes,
+        data=entry.digest,
+        parameters=dict(parameters),
+        solved_at=found.content.time,
+        version=VERSION,
+        certificate=CertificateRow(kind="none", value=None),
+        status="folded",
+        seconds=0.0,
+        total=board.total,
+    )
+    return KeptRows(past, [PastRow(row.agent, row.rating, row.rank) for row in board.rows])
 
 
 def _check_generations(when: When, reached: Sequence[tuple[int, int]]) -> None:
@@ -202,27 +287,26 @@ def _check_generations(when: When, reached: Sequence[tuple[int, int]]) -> None:
         raise SeveralGenerations(newest, numbers)
 
 
-def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, rows: PastRows, age_seconds: float) -> Board:
+def board_of_content(content: PastContent, control: ControlState, rows: PastRows, now: float) -> Board:
     """A live board from the content of a pool, or of the slice of `rows`.
 
     Args:
-        entry: The pool's entry.
-        arrays: Arrays of its content: names of agents, activity, pool time, and the state of the method. For a slice: all arrays.
+        content: The pool's content: its pool time, and names of agents, activity and state of the method, of the pool or the slice.
         control: State of the control log.
         rows: The requested rows.
-        age_seconds: Seconds since the content was written.
+        now: Seconds since 1970.
 
     Raises:
         BadObject: The control log has no such generation, or the generation has no such method.
         NoSlice: The content has no outcome of the slice, or its generation has no slices with the board.
     """
+    entry, own = content.entry, content.of_slice(rows.part)
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None:
         raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-    kind, outcomes, time = control.pools[entry.pool].kind, entry.outcomes, arrays["pool_time"]
+    kind, arrays, time = control.pools[entry.pool].kind, own.arrays, content.arrays["pool_time"]  # deviations grow until the pool's time
     if rows.part:
-        made, arrays = _slice(kind, made, arrays, rows)
-        outcomes = int(arrays["counts"][COUNTERS.index("outcomes")])
+        made = _slice_generation(kind, made, entry, rows)
     agents = Roster.from_arrays(part(arrays, "agents"))
     rater = make_raters(kind, made.fold).get(rows.method)
     if rater is None and rows.method != ACTIVITY:
@@ -237,25 +321,20 @@ def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, ro
         generation=entry.generation,
         position=entry.position,
         total=len(ids),
-        age_seconds=age_seconds,
+        age_seconds=age(now, content.time),
         rows=_rows(agents, ids, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
-        outcomes=outcomes,
+        outcomes=own.entry.outcomes,
         intervals=belief_intervals(model),
         slice=rows.part or msgspec.UNSET,
     )
 
 
-def _slice(kind: Kind, made: Generation, arrays: Arrays, rows: PastRows) -> tuple[Generation, Arrays]:
-    """The generation and the content of the slice of `rows`. Raises `NoSlice`.
-
-    Deviations of its beliefs grow until the pool's time, as on live boards, so the time of the slice is not used.
-    """
-    name = SliceName.parsed(rows.part)
-    methods = made.fold.slices.get(name.dimension, ())
-    content = slice_arrays(arrays, made, SliceKey(*name)) if rows.method in (*methods, ACTIVITY) else None
-    if content is None:
-        raise NoSlice(f"generation {made.number} of pool {made.pool} has no board {rows.method} of slice {rows.part} there")
-    return slice_generation(kind, made, name.dimension), content
+def _slice_generation(kind: Kind, made: Generation, entry: PoolEntry, rows: PastRows) -> Generation:
+    """How the slice of `rows` is folded. Raises `NoSlice` if the slices of its tag do not have the method."""
+    dimension = SliceName.parsed(rows.part).dimension
+    if rows.method not in (*made.fold.slices.get(dimension, ()), ACTIVITY):
+        raise NoSlice(entry, rows.part, rows.method)
+    return slice_generation(kind, made, dimension)
 
 
 def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ratings_core.errors import InputError
-from services.boards.past import NoSlice, PastRows, When, board_of_content
-from services.boards.reading import Board, WithoutRow, age, of_solved, with_next
+from services.boards.past import PastRows, board_of_content
+from services.boards.past_contents import NoSlice, PastContent, When
+from services.boards.reading import Board, WithoutRow, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.slice_boards import board_name, is_sliced
 from services.boards.store.keys import check_method
@@ -132,7 +133,7 @@ class SeasonBoards:
             wanted = ["agents.", "activity", "pool_time", *([] if rows.method == ACTIVITY else [f"online.{rows.method}."])]
             arrays = self._files.arrays(end, None if rows.part else wanted)
             try:
-                return board_of_content(end.entry, arrays, control, rows, age(now, end.ended_at))
+                return board_of_content(PastContent(end.entry, end.ended_at, arrays), control, rows, now)
             except NoSlice as error:
                 raise NoSeason(f"season {end.season} ended without it: {error}") from error
         board = self._files.board(end.entry.pool, end.season, board_name(rows.method, rows.part))

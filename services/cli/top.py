@@ -1,10 +1,11 @@
 """`equirank top`: the best agents of a board, for people or for programs."""
 
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import typer
@@ -13,6 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
+from ratings_core.methods.names import ONLINE
 from ratings_core.records.times import seconds
 from services.backends import open_store
 from services.boards.folding import freshness
@@ -20,14 +22,19 @@ from services.boards.history import Difference, Moved
 from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
 from services.boards.result import PENDING, Intervals
-from services.boards.slice_boards import SliceName, slice_text
-from services.boards.store.protocol import PoolHead
+from services.boards.slice_boards import SliceName, board_name, slice_text
+from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
 from services.cli.installation import head_of, settings_of
 from services.runtime.settings import Provisional, Settings
 from services.solve.planning.jobs import JobStatus
 
+if TYPE_CHECKING:
+    from services.boards.past import NotKept, PastBoards, PastRows
+
+LIVE: Final = (*ONLINE, ACTIVITY)
+"""Names that live boards can have."""
 _WITHOUT_RESULT: Final = {JobStatus.NOT_APPLICABLE.value: "not applicable", PENDING: "pending"}
 """Statuses of a board without a result for which no solve failed, as the title says them."""
 Format: TypeAlias = Literal["table", "json"]
@@ -38,15 +45,25 @@ def top(
     pool: Annotated[str, typer.Option(help="Name of the pool.")],
     method: Annotated[str, typer.Option(help="Online method (elo, sco, ...) or solved method (maximal_lottery, ...).")] = "elo",
     count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of rows, best first.")] = 20,
-    diff: Annotated[bool, typer.Option("--diff", help="Show what changed since the previous solve, and why (solved boards).")] = False,
-    against: Annotated[int | None, typer.Option(min=0, help="With --diff: compare with the kept solve at this position.")] = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show what changed since the previous solve, or of an online method since --against, and why.")
+    ] = False,
+    against: Annotated[
+        int | None, typer.Option(min=0, help="With --diff: compare with the kept solve, or the live board, at this position.")
+    ] = None,
     position: Annotated[
-        int | None, typer.Option(min=0, help="Show the board at the newest kept position that is not after this one.")
+        int | None,
+        typer.Option(
+            min=0,
+            help="Show the board at this position. Without an archive, and of a solved method: the board at the newest kept position that "
+            "is not after it.",
+        ),
     ] = None,
     at: Annotated[
         str | None,
         typer.Option(
-            help="Show the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970."
+            help="Show the board of all outcomes that the log took by this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
+            "1970. Without an archive, and of a solved method: the newest kept board written by then."
         ),
     ] = None,
     generation: Annotated[int | None, typer.Option(min=1, help="With --position or --at: only boards of this generation.")] = None,
@@ -60,13 +77,16 @@ def top(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season)
+    past = at is not None or (position is not None and not (diff and method in LIVE))
+    _refuse_together(diff=diff, against=against, past=past, season=season)
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         answer: Board | Difference | None = None
         if season is not None:
             answer = _final(settings, store, pool, season, method, count, part)
-        if position is not None or at is not None:
+        if diff and method in LIVE:
+            answer = _changed_live(settings, store, PastBoard(pool, method, (position, None), generation, part), against, count)
+        elif position is not None or at is not None:
             when = position, None if at is None else seconds(at, "--at")
             answer = _past(settings, store, PastBoard(pool, method, when, generation, part), count)
         if answer is None:
@@ -115,16 +135,72 @@ class PastBoard(NamedTuple):
 def _past(settings: Settings, store: RedisStore, asked: PastBoard, count: int) -> Board | None:
     """The first rows of a past board. None if there is no such board.
 
-    Raises `NotKept`, and `InputError` if the position has boards of several generations, or the board is a live one of a slice.
+    Raises `NotKept`, `NoSlice`, and `InputError` if the position has boards of several generations.
     """
-    from services.boards.past import PastBoards, PastRows, SeveralGenerations, When  # noqa: PLC0415 - imports kernels, which takes time
-    from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
-    from services.cli.logs import control_state  # noqa: PLC0415
+    from services.boards.past import NotKept, PastRows  # noqa: PLC0415 - imports kernels, which takes time
+    from services.boards.past_contents import When  # noqa: PLC0415
 
-    files = CheckpointStore(settings.checkpoint_url)
     rows = PastRows(asked.pool, asked.method, When(*asked.when), 0, count, settings.provisional, asked.generation, slice_text(asked.part))
     try:
-        return PastBoards(store, files, lambda: control_state(settings)).board(rows, time.time())
+        with _past_boards(settings, store, asked.method) as boards:
+            return boards.board(rows, time.time())
+    except NotKept as error:
+        if asked.method in LIVE:
+            raise
+        return _solved_again(settings, store, rows, error)
+
+
+def _solved_again(settings: Settings, store: RedisStore, rows: "PastRows", not_kept: "NotKept") -> Board:
+    """The board of a solve on request. Raises `not_kept` with the reason if the pool cannot be folded to the position."""
+    from services.boards.past_contents import NotFolded  # noqa: PLC0415 - imports kernels, which takes time
+    from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
+    from services.cli.logs import past_contents  # noqa: PLC0415
+    from services.solve.past_solves import PastSolves  # noqa: PLC0415
+    from services.solve.why import SOLVES_KEPT, Solves  # noqa: PLC0415
+
+    head, page = store.live.head(rows.pool), store.solved.page(rows.pool, board_name(rows.method, rows.part), 0, 1)
+    with past_contents(settings, CheckpointStore(settings.checkpoint_url)) as contents:
+        if head is None or page is None or not page[1] or contents is None:
+            raise not_kept
+        try:
+            return PastSolves(head, page[0], contents, Solves(SOLVES_KEPT)).board(rows, time.time())
+        except NotFolded as why:
+            raise not_kept.because(str(why)) from why
+
+
+def _changed_live(settings: Settings, store: RedisStore, asked: PastBoard, against: int | None, count: int) -> Difference:
+    """The difference between two boards of an online method: at `against`, and at the position of `asked` or the newest one.
+
+    Raises as `_past`.
+    """
+    from services.boards.past import BoardChange  # noqa: PLC0415 - imports kernels, which takes time
+
+    if against is None:
+        raise InputError("--against", None, f"must be used: {asked.method} is an online method, which has a board at every position")
+    with _past_boards(settings, store, asked.method) as boards:
+        head_of(settings, store.live, asked.pool)
+        wanted = BoardChange(asked.pool, asked.method, against, asked.when[0], count, asked.generation, slice_text(asked.part))
+        return boards.changes(wanted, time.time())
+
+
+@contextmanager
+def _past_boards(settings: Settings, store: RedisStore, method: str) -> "Iterator[PastBoards]":
+    """Past boards of the installation. The log is opened for a method with live boards alone.
+
+    Raises `InputError` if a position has boards of several generations.
+    """
+    from services.boards.past import PastBoards, SeveralGenerations  # noqa: PLC0415 - imports kernels, which takes time
+    from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
+    from services.cli.logs import control_state, opened  # noqa: PLC0415
+    from services.shard.generations.past_states import PastStates  # noqa: PLC0415
+
+    files = CheckpointStore(settings.checkpoint_url)
+    try:
+        if method not in LIVE:
+            yield PastBoards(store, files, lambda: control_state(settings))
+            return
+        with opened(settings) as (log, control):
+            yield PastBoards(store, files, control.refresh, PastStates(log, control.refresh, files, most=None))
     except SeveralGenerations as error:
         numbers = ", ".join(map(str, error.generations))
         raise InputError("--generation", None, f"must be one of {numbers}, which all have a board at position {error.position}") from error
@@ -170,12 +246,11 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str
 def changed(
     store: RedisStore, pool: str, method: str, count: int, settings: Settings, part: str | None = None, against: int | None = None
 ) -> Difference:
-    """The difference from an earlier solve to the newest one. Raises `InputError` if no earlier solve is kept."""
+    """The difference from an earlier solve to the newest one. Raises `InputError` without such a board, or without an earlier solve."""
     difference = changes(store.solved, pool, method, against, count, slice_text(part))
     if difference is not None:
         return difference
-    if find(store, pool, method, 1, settings, part).source == "live":
-        raise InputError("--method", method, "must be a solved board: live boards keep no earlier solves")
+    find(store, pool, method, 1, settings, part)
     raise InputError("--method", method, "must have been solved at least twice in this season: try again after its next solve")
 
 

@@ -1,7 +1,7 @@
 """`equirank why`: explain an agent's rating."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +13,12 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.backends import open_store
+from services.boards.past_contents import when_of
 from services.boards.slice_boards import board_name
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.agent_details import traced_index_of
 from services.cli.installation import head_of, settings_of, slice_in
+from services.cli.logs import past_contents
 from services.cli.top import Format
 from services.solve.why import Asked
 from services.solve.why import why as computed
@@ -38,26 +40,35 @@ def why(
     until: Annotated[
         int | None, typer.Option("--to", min=0, help="Log position of the explained state. Default: the newest checkpoint.")
     ] = None,
+    since_time: Annotated[
+        str | None,
+        typer.Option(
+            "--since", help="Time of the earlier state, in place of --from: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970."
+        ),
+    ] = None,
+    until_time: Annotated[str | None, typer.Option("--until", help="Time of the explained state, in place of --to.")] = None,
     count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of terms to list.")] = 20,
     part: Annotated[str | None, typer.Option("--slice", help="Explain the rating in a slice of the pool: language:English.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Explain an agent's rating: contributions by opponent and task, and the outcomes that decide its rank."""
-    settings, asked = settings_of(data), Asked(agent, flips, since, until, count)
+    moments = when_of(since, since_time, ("--from", "--since")), when_of(until, until_time, ("--to", "--until"))
+    settings, asked = settings_of(data), Asked(agent, flips, *moments, count)
     files = CheckpointStore(settings.checkpoint_url)
-    with closing(open_store(settings)) as store:
+    past = nullcontext() if moments == (None, None) else past_contents(settings, files)
+    with closing(open_store(settings)) as store, past as contents:
         head = head_of(settings, store.live, pool, "POOL")
         text = slice_in(head, part)
         page = store.solved.page(pool, board_name(method, text), 0, 1)
         if method in head.online:
-            answer = why_live(files, store, head, traced_index_of(settings, head, text), method, asked)
+            answer = why_live(files, store, head, traced_index_of(settings, head, text), method, asked, contents)
         elif page is None or not page[1]:
             what = f"slice {text} of pool {pool}" if text else f"pool {pool}"
             rule = f"must be a method with a board of {what} (`equirank methods --pool {pool}` lists the choice)"
             raise InputError("--method", method, rule)
         else:
-            answer = computed(files, head, page[0], asked)
+            answer = computed(files, head, page[0], asked, contents=contents)
     if format == "json":
         typer.echo(msgspec.json.encode(answer).decode())
     else:

@@ -174,3 +174,26 @@ def check_not_begun(control: ControlState, pool: str, name: str) -> None:
     begun = [season for season in seasons(control, pool) if season.name == name and season.generation is not None]
     if begun:
         raise SeasonBegan("season", name, f"must not have begun, but it is {begun[0].status}: nothing was withdrawn")
+
+
+def generation_at(control: ControlState, pool: str, position: int | None, time: float = 0.0) -> Generation | None:
+    """The generation whose boards readers now see of an earlier moment: the one that serves the season of this moment.
+
+    That is the serving generation for the present season, and the one that served an ended season at its end. If the present season's
+    outcomes count from a later position only, it is the newest generation before that counts from an earlier one.
+
+    Args:
+        control: State of the control log.
+        pool: Name of the pool.
+        position: Log offset up to which outcomes are counted; None to go by `time`.
+        time: Seconds since 1970. A season ends with the record that began the next one.
+
+    Returns:
+        The generation; None if no generation of the pool counts outcomes from `position` or an earlier one.
+    """
+    for end in ended(control, pool):
+        if position < end.position if position is not None else time < end.by.time:
+            return end.generation if position is None or end.generation.start <= position else None
+    made, served = control.generations.get(pool, {}), control.served(pool)
+    begun = [number for number in made if number <= served and (position is None or made[number].start <= position)]
+    return made[max(begun)] if begun else None

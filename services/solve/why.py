@@ -18,11 +18,12 @@ from ratings_core.methods.explained_changes import rating_change
 from ratings_core.methods.explanations import explain
 from ratings_core.methods.rank_flips import Direction, RankFlip, rank_flip
 from ratings_core.problems.inputs import Problem
+from services.boards.past_contents import PastContents, When, check_order
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import PoolHead
-from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.kept_answers import KeptAnswers
-from services.solve.problems.serving import arrays_of, kept_entry, serving_entry
+from services.solve.problems.serving import PoolAt, newest, pool_at
 from services.solve.registry import methods
 from services.solve.why_answers import Why, change_of, flip_of, number, state_of, sum_of
 from services.wire.pools import Kind
@@ -57,19 +58,22 @@ class Asked:
     Attributes:
         agent: Name of the agent.
         flips: Whether to search for sets of outcomes that decide the rank.
-        since: Log position of an earlier state to compare with; None for no comparison.
-        until: Log position of the explained state; None for the newest checkpoint.
+        since: Position or time of an earlier state to compare with; None for no comparison.
+        until: Position or time of the explained state; None for the newest checkpoint.
         count: Largest number of terms of a sum, and of moves.
     """
 
     agent: str
     flips: bool = False
-    since: int | None = None
-    until: int | None = None
+    since: When | None = None
+    until: When | None = None
     count: int = 20
 
 
-def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked, solves: Solves | None = None) -> Why:
+def why(
+    files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked, solves: Solves | None = None,
+    contents: PastContents | None = None,
+) -> Why:  # fmt: skip
     """Explain the rating of an agent by the method of a published board.
 
     Args:
@@ -78,6 +82,7 @@ def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked
         board: The published board: its method, parameters and slice are used.
         asked: What is asked.
         solves: Keeps solves; None solves each time.
+        contents: Folds pools again up to positions of the request; None takes kept checkpoints instead.
 
     Returns:
         The explanation at the newest checkpoint, or at `until`.
@@ -86,23 +91,26 @@ def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked
         TooLarge: The pool is too large for a solve on request, or its newest solve failed.
         UnknownAgent: The solve has no such agent.
         InputError: `since` is after `until`, or the method does not apply to the pool now.
-        NotKept: A position is before all kept checkpoints.
+        NotKept: A position is before all kept checkpoints, and the pool cannot be folded again.
+        StillFolding, LogError: As of `PastContents`.
+        NoSlice: The pool had no outcome of the slice at a position.
         SolverError: The method did not reach its accuracy.
         NoCheckpoint: The serving generation has no checkpoint yet, or it cannot be read now.
     """
     begun, solves = time.perf_counter(), solves or Solves(SOLVES_KEPT)
-    if asked.since is not None and asked.until is not None and asked.since > asked.until:
-        raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
-    _check_repeatable(board, flips=asked.flips)
+    check_order(asked.since, asked.until)
+    check_repeatable(board, flips=asked.flips)
     part = board.slice
-    entry = serving_entry(files, head, part) if asked.until is None else kept_entry(files, head, asked.until, part)
-    solve = _solved(files, entry, board, solves)
+    state = newest(files, head, part) if asked.until is None else pool_at(files, head, asked.until, contents, part)
+    entry, solve = state.entry, solved_at(state, board, solves)
     answer = explained(solve, asked, entry.outcomes)
     change = None
     if asked.since is not None:
-        earlier = kept_entry(files, head, asked.since, part)
-        difference = rating_change(_solved(files, earlier, board, solves), solve, asked.agent)
-        before = state_of(earlier.position, earlier.outcomes, difference.before)
+        earlier = pool_at(files, head, asked.since, contents, part)
+        if earlier.entry.position > entry.position:
+            raise InputError("from", earlier.entry.position, f"must be at most the position of the explained state, {entry.position}")
+        difference = rating_change(solved_at(earlier, board, solves), solve, asked.agent)
+        before = state_of(earlier.entry.position, earlier.entry.outcomes, difference.before)
         change = change_of(difference, before, state_of(entry.position, entry.outcomes, difference.after), asked.count)
     return msgspec.structs.replace(
         answer,
@@ -164,16 +172,15 @@ def _flips(solve: Solve, agent: str, outcomes: int | None) -> list[RankFlip]:
     return found
 
 
-def _solved(files: CheckpointStore, entry: PoolEntry, board: SolvedBoard, solves: Solves) -> Solve:
-    method = board.result.method
+def solved_at(state: PoolAt, board: SolvedBoard, solves: Solves) -> Solve:
+    """The solve of a pool at a position, by the method and the parameters of a published board.
+
+    Raises `TooLarge`, `NoCheckpoint`, `SolverError`, and `InputError` if the method does not apply to the pool.
+    """
+    method, entry = board.result.method, state.entry
     parameters = msgspec.json.encode(board.parameters, order="sorted").decode()
     key = (entry.pool, method, str(entry.generation), str(entry.position), entry.digest, parameters)
-
-    def compute() -> Solve:
-        problem = methods.problem_for(method, Kind(entry.kind), arrays_of(files, entry))
-        return _solve(method, problem, board.parameters)
-
-    return solves.get(key, compute)
+    return solves.get(key, lambda: _solve(method, methods.problem_for(method, Kind(entry.kind), state.arrays()), board.parameters))
 
 
 def _solve(method: str, problem: Problem, parameters: registry.Parameters) -> Solve:
@@ -181,7 +188,8 @@ def _solve(method: str, problem: Problem, parameters: registry.Parameters) -> So
     taken = _without_intervals(registry.taken(method, problem, parameters))
     most = MOST_AGENTS[taken.method.cost]
     if len(taken.problem.names) > most:
-        rule = f"must be at most {most} to explain a rating by {method} on request; solve fewer agents (most_agents), or a file (--why)"
+        offline = "`equirank solve --pool` has no limit"
+        rule = f"must be at most {most} to solve {method} on request; solve fewer agents (most_agents), or offline: {offline}"
         raise TooLarge("agents", len(taken.problem.names), rule)
     return Solve(taken, taken.rated())
 
@@ -191,7 +199,7 @@ def _without_intervals(taken: registry.Taken) -> registry.Taken:
     return taken._replace(values={name: _WITHOUT_INTERVALS.get(name, value) for name, value in taken.values.items()})
 
 
-def _check_repeatable(board: SolvedBoard, *, flips: bool) -> None:
+def check_repeatable(board: SolvedBoard, *, flips: bool = False) -> None:
     """Raise `TooLarge` if the published solve took too long to be repeated, or a newer one failed.
 
     The failed one can have exceeded its time or memory. A solve on request has no such limits, because it runs in a thread of the API.

@@ -18,11 +18,12 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards.agent_history import kept_history, online_method, read_history
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.outcome_history import OutcomeHistoryReader
+from services.boards.past_contents import NoSlice, PastContents, When, check_order
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.segments import DRAWN, DUEL, LOST, WON, Rows, Segment, row_type
-from services.solve.problems.serving import kept_entry
+from services.solve.problems.serving import pool_at
 from services.solve.why import Asked
 from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, WhyState, WhySum, WhyTerm
 
@@ -63,7 +64,31 @@ class _Outcomes(NamedTuple):
         return _Outcomes(self.number[kept], self.rows[kept], [self.segments[at] for at in np.flatnonzero(kept).tolist()])
 
 
-def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, method: str, asked: Asked) -> Why:
+class _Counted(NamedTuple):
+    """Number of outcomes of the pool, or of the slice, that are counted at a position."""
+
+    position: int
+    outcomes: int
+
+
+def _counted(files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None, part: str) -> _Counted:
+    """What is counted at a moment: nothing if the slice had no outcome yet. Raises as `pool_at`."""
+    try:
+        entry = pool_at(files, head, when, contents, part).entry
+    except NoSlice as error:
+        return _Counted(error.position, 0)
+    return _Counted(entry.position, entry.outcomes)
+
+
+def _earlier(then: _Counted, newest: _Counted) -> _Counted:
+    """The state with fewer outcomes: the index can be older than the moment."""
+    return min(then, newest, key=lambda state: state.outcomes)
+
+
+def why_live(
+    files: CheckpointStore, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, method: str, asked: Asked,
+    contents: PastContents | None = None,
+) -> Why:  # fmt: skip
     """Explain the rating of an agent by an online method.
 
     Args:
@@ -73,6 +98,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         index: The index of the pool, or of a slice with its history, of the generation of `head`; or why it is missing.
         method: An online method of the pool.
         asked: What is asked.
+        contents: Folds pools again up to positions of the request; None takes kept checkpoints instead.
 
     Returns:
         The explanation at the newest checkpoint, or at `until`.
@@ -82,23 +108,24 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         InputError: The history has no outcome of the agent at the position, `flips` is true, `since` is after `until`, or the pool keeps no
             history.
         NoIndex: The index is missing, or the history cannot be read now.
-        NotKept: A position is before all kept checkpoints.
+        NotKept: A position is before all kept checkpoints, and the pool cannot be folded again.
+        StillFolding, LogError: As of `PastContents`.
         NoCheckpoint: A checkpoint cannot be read now.
         StoreError: The store does not answer.
     """
     begun = time.perf_counter()
     if asked.flips:
         raise InputError("flips", True, "must not be sent for an online method: without an outcome, all ratings after it are others")
-    if asked.since is not None and asked.until is not None and asked.since > asked.until:
-        raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
+    check_order(asked.since, asked.until)
     kept = kept_history(store, head, index, asked.agent)
     if kept is None or kept[1] == UNKNOWN:
         raise UnknownAgent("agent", asked.agent, f"must be an agent of pool {head.pool} at its newest checkpoint")
     known, agent, history = kept
     online_method(history, method)
-    newest, part = known.entry, known.entry.slice
-    if asked.until is not None and (entry := kept_entry(files, head, asked.until, part)).outcomes < newest.outcomes:
-        newest = entry
+    part = known.entry.slice
+    newest = _Counted(known.entry.position, known.entry.outcomes)
+    if asked.until is not None:
+        newest = _earlier(_counted(files, head, asked.until, contents, part), newest)
     outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
     outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
     if not len(outcomes.rows):
@@ -109,9 +136,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
     rest = {_START: start} | ({_MISSING: jumps} if jumps else {})
     change = None
     if asked.since is not None:
-        earlier = min(
-            kept_entry(files, head, asked.since, part), newest, key=lambda entry: entry.outcomes
-        )  # the index can be the older one
+        earlier = _earlier(_counted(files, head, asked.since, contents, part), newest)
         newer = outcomes.cut(outcomes.number > earlier.outcomes)
         before = float(newer.rows[f"before.{method}"][0]) if len(newer.rows) else rating
         recent = read_history(lambda: _by_opponent(known, agent, method, newer), known)

@@ -91,23 +91,6 @@ def content_class(generation: Generation) -> type[PoolContent]:
     return SlicedContent if generation.fold.slices else PoolContent
 
 
-def slice_arrays(arrays: Arrays, generation: Generation, key: SliceKey) -> Arrays | None:
-    """The arrays of one slice among those of its pool's content; None if the content has no such slice.
-
-    Args:
-        arrays: Result of `SlicedContent.arrays`. Of each slice, only the arrays that are wanted have to be there.
-        generation: The generation that folded the content.
-        key: The slice.
-    """
-    dimensions, names = sorted(generation.fold.slices), part(arrays, _NAMES)
-    if key.dimension not in dimensions or not names:
-        return None
-    values, number = Arena(names["bytes"], names["start"]).names(), dimensions.index(key.dimension)
-    known = zip(names["dimension"].tolist(), values, strict=True)
-    at = next((at for at, one in enumerate(known) if one == (number, key.value)), None)
-    return None if at is None else part(arrays, _prefix(at))
-
-
 class PoolSlices:
     """The slices of a pool under one generation. Values of a dimension are in the order of their first outcomes in the log.
 

@@ -82,7 +82,7 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
         assert f"elo (live) · language:{value}" in top("--slice", f"language:{value}").output
         for words, rule in (
             (("--slice", "map:c"), "must be a slice with the board elo: language:"),
-            (("--slice", f"language:{value}", "--diff"), "live boards keep no earlier solves"),
+            (("--slice", f"language:{value}", "--diff"), "--against must be used: elo is an online method"),
             (("--slice", "x:y", "--season", "first"), "must be an ended season"),
         ):
             with pytest.raises(InputError, match=rule):
@@ -99,7 +99,7 @@ REFUSED = [
     ("/boards/maximal_lottery", {"slice": "language:English"}, 404, "board maximal_lottery"),
     ("/boards", {"slice": "language:Latin"}, 404, "lists the slices"),
     ("/boards/elo", {"slice": "language"}, 422, "a colon and a value"),
-    ("/boards/elo", {"slice": "language:Latin", "position": "999"}, 404, "board elo of the slice language:Latin"),
+    ("/boards/elo", {"slice": "language:Latin", "position": "999"}, 404, "must have an outcome in generation 1"),
     ("/boards/elo", {"slice": "language:English", "min_games": "3", "position": "999"}, 422, "details and games are those of now"),
     ("/boards/elo~language~0123456789abcdef", {}, 422, "must be the name of a method"),
     ("/agents", {"slice": "language:English"}, 422, "is not a query parameter"),
@@ -114,7 +114,8 @@ REFUSED = [
     ("/next", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
     ("/boards/elo/why/a1", {"slice": "language:Latin"}, 404, "has no slice language:Latin"),
     ("/boards/elo/history", {"slice": "language:English"}, 404, "no solved board elo of the slice language:English"),
-    ("/boards/elo/diff", {"slice": "language:English"}, 404, "two kept solves of elo of the slice"),
+    ("/boards/elo/diff", {"slice": "language:English"}, 422, "must be sent: elo is an online method"),
+    ("/boards/elo/diff", {"slice": "language:Latin", "against": "1"}, 404, "must have an outcome in generation 1"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Live boards of slices at earlier positions: from kept checkpoints, equal to an independent fold of the slice's outcomes until then."""
+"""Live boards of slices at the positions of kept checkpoints: equal to an independent fold of the slice's outcomes until then."""
 
 from pathlib import Path
 
@@ -13,8 +13,11 @@ from tests.support.worker import HOME, published, until, working
 STAGES = (40, 150, 300)
 
 
-def test_past_boards_of_slices_are_those_of_their_outcomes_until_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("folds", [True, False])
+def test_past_boards_of_slices_are_those_of_their_outcomes_until_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folds: bool) -> None:
     with installation(tmp_path) as (settings, log), client_of(settings, log) as client:
+        if not folds:
+            log.archived = None  # then the checkpoints are read
         sent = 0
         for count in STAGES:
             append(log, GAMES[sent:count])

@@ -1,5 +1,12 @@
 """Steps of a shard and an engine with an archive, for tests that run them one by one."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import httpx
+
+from services.api.app import create_app
+from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
 from services.demo import simulated
@@ -7,6 +14,9 @@ from services.engine.archiver import append_partition
 from services.log.protocol import Log
 from services.log.skipping import Ranges
 from services.runtime.settings import Settings
+from tests.support.api import served as serving
+from tests.support.http import PLAIN
+from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, play, published, store_of, until, working
 
 
@@ -47,3 +57,14 @@ def failed(settings: Settings) -> str:
     with store_of(settings) as store:
         head = store.live.head(simulated.POOL)
     return (head.building.failed if head is not None and head.building is not None else None) or ""
+
+
+@contextmanager
+def served_api(settings: Settings, log: Log) -> Iterator[httpx.Client]:
+    """A client of an API of the installation."""
+    with (
+        closing(RedisStore(str(settings.redis), log.outcomes.identity)) as store,
+        serving(create_app(settings, log, store)) as url,
+        httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False, verify=PLAIN) as client,
+    ):
+        yield client

@@ -101,22 +101,25 @@ class Client(Connection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None, slice: str | None = None) -> Difference:
-        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Difference)
+    def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
+        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
+
+        Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
+        two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
 
     def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), query={'slice': slice}, accept='application/json', repeatable=True), History)
 
-    def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, count: int | None = None, slice: str | None = None) -> Why:
+    def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None) -> Why:
         r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
         By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-        without them. With `from`: what changed since that position. With `slice`: the rating in the slice.
+        without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
         Percent-encode the agent's name, including slashes."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Why)
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Why)
 
     def list_slices(self, pool: str) -> Slices:
         r"""List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.
@@ -345,22 +348,25 @@ class AsyncClient(AsyncConnection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None, slice: str | None = None) -> Difference:
-        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Difference)
+    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
+        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
+
+        Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
+        two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
 
     async def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), query={'slice': slice}, accept='application/json', repeatable=True), History)
 
-    async def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, count: int | None = None, slice: str | None = None) -> Why:
+    async def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None) -> Why:
         r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
         By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-        without them. With `from`: what changed since that position. With `slice`: the rating in the slice.
+        without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
         Percent-encode the agent's name, including slashes."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Why)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Why)
 
     async def list_slices(self, pool: str) -> Slices:
         r"""List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.

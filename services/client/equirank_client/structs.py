@@ -579,6 +579,8 @@ class DetailsChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""What changed from one solve to a later one, and why. Each list holds the first few agents; its count includes all of them.
 
+Live boards of an online method are compared in the same form: `solve` then means the fold up to a position. It has no certificate.
+
     Attributes:
         pool: Name of the pool.
         method: Name of the method.

@@ -7,6 +7,7 @@ newest checkpoint before the end or from its start, and the state is written to 
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from math import inf
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import RatingsError
@@ -17,12 +18,10 @@ from services.checkpoints.slice_entries import slice_entries
 from services.control import generations
 from services.control.erasures import NameMatcher
 from services.control.records import FOLD_VERSION, ControlState, Generation
-from services.log.protocol import Log, Records
-from services.log.reading import read_parts
-from services.log.records import count_below
+from services.log.protocol import Log
 from services.runtime.deadlines import start
-from services.shard.batch import Batch
 from services.shard.generations.build import Build
+from services.shard.generations.refold import fold_to
 from services.shard.partition import Partition
 from services.shard.recovery import retracted, served
 from services.state.opening import FINAL_ARRAYS, FinalState
@@ -43,10 +42,11 @@ class SeasonEnds:
         control: State of the control log.
         checkpoints: Checkpoints to start from, and beside which the files of seasons are; None: only the log is read, and nothing is
             written. `verify` compares in this way.
+        writes: Whether a final state that had to be folded is written to the files of its season.
     """
 
-    def __init__(self, log_: Log, control: ControlState, checkpoints: CheckpointStore | None) -> None:
-        self._log, self._control, self._checkpoints = log_, control, checkpoints
+    def __init__(self, log_: Log, control: ControlState, checkpoints: CheckpointStore | None, *, writes: bool = True) -> None:
+        self._log, self._control, self._checkpoints, self._writes = log_, control, checkpoints, writes
         self._files = None if checkpoints is None else SeasonFiles(checkpoints, log_.outcomes.identity)
         self._known: dict[str, tuple[int, FinalState]] = {}
         """Pool -> generation and final state of the season that was folded last. The next season of a chain begins with it."""
@@ -75,15 +75,13 @@ class SeasonEnds:
         if opening is None:
             raise SeasonNotFolded(f"generation {made.number} of pool {made.pool} begins no season")
         last = self._control.generations[made.pool][opening.generation]
-        build = self._build(last, partition, opening.position)
-        for records in self._records(build, partition, opening.position):
-            build.fold(Batch(partition, build.concerned(records)))
-            if build.failed is None:
-                build.reached(int(records.offset[-1]) + 1)
+        kept = self.restored(last, partition, opening.position)
+        build = self.at_start(last, partition) if kept is None else kept[0]
+        fold_to(build, self._log, self._control, partition, opening.position)
         if build.failed is not None or build.state is None or build.state.stopped is not None:
             raise SeasonNotFolded(f"season {last.season} cannot be folded to its end at {opening.position}: {build.failed}")
         arrays = tokenized(build.state.arrays(), NameMatcher(self._control.erasures.names(made.pool)))
-        if self._files is not None:
+        if self._files is not None and self._writes:
             self._files.write_end(self._end_of(build.state, last, made), arrays)
         self._known[last.pool] = last.number, self._state_of(last, arrays)
         return arrays
@@ -102,43 +100,49 @@ class SeasonEnds:
             log.warning("the final state of season %s is folded again: %s", last.season, error, extra={"pool": last.pool})
             return None
 
-    def _build(self, last: Generation, partition: int, end: int) -> Build:
-        """A build of the generation `last`, from its newest checkpoint before `end` or from its start."""
-        created = self._control.pools[last.pool]
-        for entry in self._entries(last, partition):
-            if entry.position <= end and entry.stopped is None and self._checkpoints is not None:
+    def restored(
+        self, made: Generation, partition: int, end: int, until: float = inf, *, beyond: int = -1
+    ) -> tuple[Build, float] | None:  # fmt: skip
+        """A build of a generation from its newest checkpoint at or before a position, to be folded on.
+
+        Args:
+            made: The generation.
+            partition: Number of the partition.
+            end: Largest position of the checkpoint.
+            until: Latest time of the checkpoint, in seconds since 1970.
+            beyond: The checkpoint has a higher position than this one.
+
+        Returns:
+            The build and the time of the checkpoint; None if no such checkpoint can be read.
+
+        Raises:
+            OSError: The checkpoints cannot be read.
+        """
+        for entry, written_at in self._entries(made, partition):
+            if beyond < entry.position <= end and written_at <= until and entry.stopped is None and self._checkpoints is not None:
                 try:
-                    state = PoolState.restore(created, last, self._checkpoints.read_pool(entry), entry.position)
-                    return Build.restored(state, entry.position)
+                    arrays = self._checkpoints.read_pool(entry)
+                    state = PoolState.restore(self._control.pools[made.pool], made, arrays, entry.position)
+                    return Build.restored(state, entry.position), written_at
                 except (BadObject, RatingsError, KeyError, ValueError):
                     continue
-        # The archive may have tokens for names that `last` does not erase. It has none while a checkpoint with the names is kept.
-        erasing = generations.erasing(self._control, last)
-        retractions = retracted(last, self._log, partition, self._control)
-        return Build.restored(PoolState(created, erasing, retractions, self.before(erasing, partition)), last.start)
+        return None
 
-    def _entries(self, last: Generation, partition: int) -> Iterator[PoolEntry]:
-        """Entries of a generation in the checkpoints of this release and this log, newest first."""
+    def at_start(self, made: Generation, partition: int) -> Build:
+        """A build of a generation at its start, with its retractions and all erasures of the pool. Raises as `before`."""
+        # The archive may have tokens for names that `made` does not erase. It has none while a checkpoint with the names is kept.
+        erasing = generations.erasing(self._control, made)
+        retractions = retracted(made, self._log, partition, self._control)
+        state = PoolState(self._control.pools[made.pool], erasing, retractions, self.before(erasing, partition))
+        return Build.restored(state, made.start)
+
+    def _entries(self, made: Generation, partition: int) -> Iterator[tuple[PoolEntry, float]]:
+        """Entries of a generation in the checkpoints of this release and this log, newest first, each with the time of its checkpoint."""
         if self._checkpoints is None:
             return
-        for entry, manifest in self._checkpoints.kept_entries(partition, last.pool, last.number):
+        for entry, manifest in self._checkpoints.kept_entries(partition, made.pool, made.number):
             if manifest.fold_version == FOLD_VERSION and manifest.log_identity == self._log.outcomes.identity:
-                yield entry
-
-    def _records(self, build: Build, partition: int, end: int) -> Iterator[Records]:
-        """The records of the log from a build's position to before `end`, from the archive first. Raises `LogError`."""
-        skipped, position = self._control.partitions.skipped, build.position
-        if self._log.archived is not None:
-            ranges = skipped.get(partition, ())
-            for part in self._log.archived.parts_of(build.generation.pool, partition, position, skipped=ranges):
-                if len(records := part.records[: count_below(part.records, end)]):
-                    yield records
-                position = min(part.end, end)
-                if part.end >= end:
-                    break
-        for records in read_parts(self._log.history, partition, self._control.partitions.beyond(partition, position), end, skipped):
-            if len(below := records[: count_below(records, end)]):
-                yield below
+                yield entry, manifest.written_at
 
     def _end_of(self, state: PoolState, last: Generation, made: Generation) -> SeasonEnd:
         position = 0 if made.opening is None else made.opening.position

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
 from ratings_core.methods.method import Rated, Takes
-from ratings_core.methods.registry import Parameters, find, ranking_of, taken, tolerance_of
+from ratings_core.methods.registry import Parameters, Taken, find, ranking_of, taken, tolerance_of
 from ratings_core.options import Value
 from ratings_core.problems.inputs import (
     FeaturesInput,
@@ -86,11 +86,26 @@ def solve_from(
     if chosen.tie_tolerance is None and tie_tolerance is not None:
         raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} computes ranks itself, not from ratings")
     rated = prepared.rated(None if start is None else unpacked(start))
+    result = result_of(prepared, rated, tie_tolerance, ties, _kind_of(problem))
+    return Solved(result, None if rated.start is None else packed(rated.start))
+
+
+def result_of(prepared: Taken, rated: Rated, tie_tolerance: float | None = None, ties: Ties = "keep", kind: str = "") -> SolveResult:
+    """The result of a solve.
+
+    Args:
+        prepared: The method with its problem and parameters.
+        rated: Its answer.
+        tie_tolerance: As of `solve`.
+        ties: As of `solve`.
+        kind: Kind of the input; empty for that of the prepared problem.
+    """
+    chosen = prepared.method
     tolerance = tolerance_of(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
-    result = SolveResult(
-        method=method,
-        input=_kind_of(problem),
+    return SolveResult(
+        method=chosen.name,
+        input=kind or _kind_of(prepared.problem),
         agents=_agent_rows(prepared.problem.names, rated, ranking_of(chosen, rated, tolerance), ties),
         certificate=CertificateRow(kind=solution.certificate.kind, value=solution.certificate.value),
         status=solution.status.value,
@@ -99,7 +114,6 @@ def solve_from(
         extra={"parameters": prepared.values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **prepared.about, **rated.extra},
         intervals=UNSET if rated.low is None else _own_intervals(prepared.values, rated.extra),
     )
-    return Solved(result, None if rated.start is None else packed(rated.start))
 
 
 def defaults(kind: Kind) -> dict[str, dict[str, Value]]:

@@ -24,8 +24,12 @@ export class Past extends Live {
   }
 }
 
+/** Number of times that the slider of a live board has, evenly from the beginning of the pool to now. */
+const STEPS = 100;
+
 /**
- * Boards of a method at other times: a slider over the kept solves of a solved one, and a field for any time. Solves are read once it is open.
+ * Boards of a method at other times: a slider over the kept solves of a solved one, or over the time of the pool for a live one, and a field for
+ * any time. Solves and seasons are read once it is open.
  * @extends Live
  */
 export class Times extends Live {
@@ -33,8 +37,19 @@ export class Times extends Live {
     const { pool, board, slice } = this.props;
     /** @type {Record<string, [string, number]>} */
     const feeds = {};
-    if (this.state.open && board.source === "solved") feeds.kept = [poolUrl(pool, `/boards/${board.method}/history`, { slice }), 60];
+    if (!this.state.open) return feeds;
+    if (board.source === "solved") feeds.kept = [poolUrl(pool, `/boards/${board.method}/history`, { slice }), 60];
+    else feeds.seasons = [poolUrl(pool, "/seasons"), 600];
     return feeds;
+  }
+
+  /** The times of the slider, as addresses have them, oldest first, each with what its board counts where that is known. @returns {{ time: string, says: string }[]} */
+  times() {
+    const solves = [...(this.value("kept")?.solves ?? [])].reverse();
+    const began = this.value("seasons")?.seasons[0]?.began_at;
+    if (!began) return solves.map((solve) => ({ time: utc(solve.solved_at), says: `, ${count(solve.outcomes, "outcome")}` }));
+    this.until ??= Date.now() / 1000; // the same as long as the page shows, so that the slider stands still
+    return Array.from({ length: STEPS }, (_, i) => ({ time: utc(began + ((this.until - began) * i) / STEPS), says: "" }));
   }
 
   render() {
@@ -43,13 +58,12 @@ export class Times extends Live {
       this.setState({ dragged: null });
       go(withQuery({ at: time, season: "" }));
     };
-    const solves = [...(this.value("kept")?.solves ?? [])].reverse();
-    const times = solves.map((solve) => utc(solve.solved_at));
-    const chosen = this.state.dragged ?? (at ? times.filter((time) => time <= at).length - 1 : times.length);
-    const label = chosen >= times.length ? "now" : chosen < 0 ? said(at) : `${said(times[chosen])}, ${count(solves[chosen].outcomes, "outcome")}`;
+    const times = this.times();
+    const chosen = this.state.dragged ?? (at ? times.filter(({ time }) => time <= at).length - 1 : times.length);
+    const label = chosen >= times.length ? "now" : chosen < 0 ? said(at) : `${said(times[chosen].time)}${times[chosen].says}`;
     const open = (/** @type {any} */ event) => event.target.open && this.setState({ open: true });
     return html`<details class="times" open=${Boolean(at)} onToggle=${open}><summary>Past boards</summary>
-      ${times.length > 1 ? html`<label>History <input type="range" min="0" max=${times.length} value=${Math.max(0, chosen)} aria-valuetext=${label} onInput=${(/** @type {any} */ event) => this.setState({ dragged: Number(event.target.value) })} onChange=${(/** @type {any} */ event) => show(times[Number(event.target.value)] ?? "")} /> <output>${label}</output></label>` : null}
+      ${times.length > 1 ? html`<label>History <input type="range" min="0" max=${times.length} value=${Math.max(0, chosen)} aria-valuetext=${label} onInput=${(/** @type {any} */ event) => this.setState({ dragged: Number(event.target.value) })} onChange=${(/** @type {any} */ event) => show(times[Number(event.target.value)]?.time ?? "")} /> <output>${label}</output></label>` : null}
       <form class="at" key=${at} onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), show(String(new FormData(event.target).get("at") ?? "")))}><label>The board at (UTC) <input type="datetime-local" name="at" step="1" defaultValue=${at} /></label> <button type="submit">Show</button></form></details>`;
   }
 }

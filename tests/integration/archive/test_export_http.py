@@ -12,16 +12,12 @@ import pytest
 from pydantic import SecretStr
 
 from services.admin import export
-from services.api.app import create_app
-from services.boards.store.redis import RedisStore
 from services.demo import simulated
 from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
-from tests.support.api import served
-from tests.support.archiving import fold
+from tests.support.archiving import fold, served_api
 from tests.support.command_line import Run
 from tests.support.forgetting import forget
-from tests.support.http import PLAIN
 from tests.support.waiting import PATIENCE
 from tests.support.worker import until
 
@@ -30,22 +26,14 @@ PATH = f"/v1/pools/{simulated.POOL}/export"
 
 @pytest.fixture
 def client(settings: Settings, log: Log) -> Iterator[httpx.Client]:
-    yield from serving_api(settings, log)
+    with served_api(settings, log) as client:
+        yield client
 
 
 @pytest.fixture
 def keyed(settings: Settings, log: Log) -> Iterator[httpx.Client]:
-    yield from serving_api(settings.model_copy(update={"write_keys": (SecretStr("w-key"),)}), log)
-
-
-def serving_api(settings: Settings, log: Log) -> Iterator[httpx.Client]:
-    store = RedisStore(str(settings.redis), log.outcomes.identity)
-    with (
-        served(create_app(settings, log, store)) as url,
-        httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False, verify=PLAIN) as client,
-    ):
+    with served_api(settings.model_copy(update={"write_keys": (SecretStr("w-key"),)}), log) as client:
         yield client
-    store.close()
 
 
 @pytest.mark.usefixtures("half")
@@ -96,7 +84,7 @@ def test_what_cannot_be_is_refused_before_the_stream(
 def test_without_an_archive_it_streams_what_the_topic_holds_or_says_what_is_missing(settings: Settings, log: Log) -> None:
     fold(settings, log, 0, 200)
     log.archived = None
-    for client in serving_api(settings.model_copy(update={"archive": None}), log):
+    with served_api(settings.model_copy(update={"archive": None}), log) as client:
         assert len(client.get(PATH).text.splitlines()) == 200
         forget(settings, 5)
         answer = client.get(PATH)

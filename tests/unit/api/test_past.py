@@ -10,7 +10,8 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.online import Reading
 from services.boards.history import KeptSolve, Past, PastRow, kept
-from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
+from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations
+from services.boards.past_contents import When
 from services.boards.reading import Board
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry

@@ -305,7 +305,7 @@ def test_the_kept_solves_of_a_method_and_what_changed_between_them(filled: Runni
     assert (first["because"], len(first["moved"]), first["moved_count"]) == (["outcomes", "roster"], 1, 1)
     assert filled.client.get(f"{where}/diff?against=11").status_code == 422
     assert filled.client.get("/v1/pools/blitz/boards/elo/history").status_code == 404
-    assert filled.client.get("/v1/pools/blitz/boards/elo/diff").status_code == 404
+    assert filled.client.get("/v1/pools/blitz/boards/elo/diff").status_code == 422
     filled.store.solved.remove("blitz", "maximal_lottery")
     assert filled.client.get(f"{where}/history").status_code == 404
 

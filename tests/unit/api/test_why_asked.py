@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from services.boards.past_contents import When
 from services.boards.result import SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli import main as cli
@@ -137,7 +138,7 @@ def test_what_cannot_be_explained_is_a_problem(blitz: Pool, monkeypatch: pytest.
     assert "is no board of a method" in blitz.ask("outcomes", "ann", 422)["detail"]
     assert blitz.ask("copeland", "ann", 422, flip=1)["title"] == "no such parameter"
     monkeypatch.setitem(module.MOST_AGENTS, 3, 3)
-    assert "must be at most 3 to explain a rating by alpharank on request" in blitz.ask("alpharank", "ann", 422)["detail"]
+    assert "must be at most 3 to solve alpharank on request" in blitz.ask("alpharank", "ann", 422)["detail"]
     slow = board("blitz", "davidson")
     slow = msgspec.structs.replace(slow, result=msgspec.structs.replace(slow.result, seconds=3.0))
     assert blitz.api.store.solved.publish(slow)
@@ -205,14 +206,14 @@ def test_the_command_shows_terms_flips_and_changes(blitz: Pool, tmp_path: Path) 
     head = blitz.api.store.live.head("blitz")
     assert head is not None
     files = CheckpointStore((tmp_path / "state").as_uri())
-    found = why(files, head, board("blitz", "bradley_terry"), Asked("ann", flips=True, since=9, count=2))
+    found = why(files, head, board("blitz", "bradley_terry"), Asked("ann", flips=True, since=When(9), count=2))
     console = Console(width=200, record=True, file=io.StringIO())
     show(found, console)
     text = console.export_text()
     parts = ("blitz · ann by bradley_terry: rating", "rank", "points less expected points", "(1 others)", "The terms sum to")
     for part in (*parts, "rank: without", "verified by a solve", "since position 9: 15 outcomes"):
         assert part in text, part
-    show(why(files, head, board("blitz", "copeland"), Asked("ann", since=9)), console)
+    show(why(files, head, board("blitz", "copeland"), Asked("ann", since=When(9))), console)
     assert "opponent" in console.export_text()
 
 

@@ -215,7 +215,10 @@ TYPES = {
 
 @pytest.mark.parametrize("name", TYPES)
 def test_a_column_of_any_type_can_stand_beside_the_games(tmp_path: Path, name: str) -> None:
-    pq.write_table(pa.table({"cell": TYPES[name], "number": [1.5, 2.5]}), out := io.BytesIO())
+    try:
+        pq.write_table(pa.table({"cell": TYPES[name], "number": [1.5, 2.5]}), out := io.BytesIO())
+    except pa.ArrowNotImplementedError as error:
+        pytest.skip(f"pyarrow {pa.__version__} writes no such file: {error}")
     assert [row for _, row in python_rows(out, ["cell"])] == pq.read_table(out).to_pylist()
     games = {"model_a": ["a", "a"], "model_b": ["b", "b"], "winner": ["tie", "tie"], "cell": TYPES[name]}
     pq.write_table(pa.table(games), out := io.BytesIO())

@@ -307,3 +307,26 @@ class TestWithdrawal:
         ask(control)
         record = seasons.withdrawal(control, "p", "autumn", 10.0)
         assert decode(encode(record)[1]) == record
+
+
+def test_a_moment_is_read_by_the_generation_that_serves_its_season() -> None:
+    def number(position: int | None, time: float = 0.0) -> int | None:
+        made = seasons.generation_at(control, "p", position, time)
+        return None if made is None else made.number
+
+    control = known()
+    assert [number(position) for position in (4, 5, 100)] == [None, 1, 1]
+    ask(control, None, fold=FoldSettings(online={"elo": {"k": 8.0}}))
+    make(control, 20)
+    assert number(10) == 1, "generation 2 does not serve yet"
+    serve(control, 2)
+    assert [number(position) for position in (4, 5, 100)] == [None, 2, 2]
+    ask(control)
+    assert make(control, 40).number == 3
+    serve(control, 3)
+    assert [number(position) for position in (4, 39, 40, 100)] == [None, 2, 3, 3]
+    assert [number(None, time) for time in (9.0, 10.0)] == [2, 3], "the season began with a record of time 10"
+    ask(control, None, start=60)
+    make(control, 70)
+    serve(control, 4)
+    assert [number(position) for position in (39, 50, 60)] == [2, 3, 4], "outcomes before position 60 count in generation 3 alone"

@@ -31,7 +31,7 @@ def test_the_checkpoint_of_a_build_that_serves_since_is_a_checkpoint_of_the_seas
         )
     )  # fmt: skip
     second = msgspec.structs.replace(control.generations["p"][1], number=2)
-    assert list(SeasonEnds(LOG, control, files)._entries(second, 0)) == [entry_of(2)]
+    assert list(SeasonEnds(LOG, control, files)._entries(second, 0)) == [(entry_of(2), 0.0)]
 
 
 def test_a_season_that_another_fold_version_folded_is_not_compared() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from services.boards.past import NotKept
+from services.boards.past_contents import When
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.kept_answers import KeptAnswers
 from services.solve.problems.serving import NoCheckpoint, arrays_of, kept_entry, serving_entry
@@ -37,16 +38,16 @@ def test_checkpoints_of_the_serving_generation_by_position(tmp_path: Path) -> No
     with pytest.raises(NoCheckpoint, match="no checkpoint of generation 1"):
         serving_entry(files, head)
     with pytest.raises(NotKept, match="none yet"):
-        kept_entry(files, head, 5)
+        kept_entry(files, head, When(5))
     assert fold_events(state, []) == []
     for position in (3, 8):
         pool.checkpoint(state, position)
     assert serving_entry(files, head).position == 8
-    assert [kept_entry(files, head, position).position for position in (3, 7, 8, 100)] == [3, 3, 8, 8]
+    assert [kept_entry(files, head, When(position)).position for position in (3, 7, 8, 100)] == [3, 3, 8, 8]
     with pytest.raises(NotKept, match="positions 3, 8"):
-        kept_entry(files, head, 2)
+        kept_entry(files, head, When(2))
     with pytest.raises(NotKept):
-        kept_entry(files, head_of("blitz", generation=2), 8)
+        kept_entry(files, head_of("blitz", generation=2), When(8))
 
 
 def test_a_damaged_manifest_is_passed_over_and_a_damaged_object_is_reported(tmp_path: Path) -> None:
@@ -56,8 +57,8 @@ def test_a_damaged_manifest_is_passed_over_and_a_damaged_object_is_reported(tmp_
         pool.checkpoint(state, position)
     newest = files.manifests(0)[0]
     files.blobs.write(newest, [b"damaged"])
-    assert kept_entry(files, head, 9).position == 3
-    entry = kept_entry(files, head, 9)
+    assert kept_entry(files, head, When(9)).position == 3
+    entry = kept_entry(files, head, When(9))
     assert arrays_of(files, entry)
     files.blobs.write(entry.object, [b"damaged"])
     with pytest.raises(NoCheckpoint, match="cannot be read now"):

@@ -91,8 +91,12 @@ def test_what_slices_of_a_season_do_not_have_is_refused(season: Season) -> None:
         read("copeland", "language:English")
     with pytest.raises(NoSeason, match="no final board bradley_terry of the slice map:"):
         read("bradley_terry", "map:a/b")
-    for method, part in (("elo", "language:Klingon"), ("elo", "speed:fast"), ("glicko2", "map:a/b")):
-        with pytest.raises(NoSeason, match=f"has no board {method} of slice {part}"):
+    for method, part, rule in (
+        ("elo", "language:Klingon", "an outcome"),
+        ("elo", "speed:fast", "an outcome"),
+        ("glicko2", "map:a/b", "the board glicko2"),
+    ):
+        with pytest.raises(NoSeason, match=f"ended without it: slice must have {rule} .* got '{part}'"):
             read(method, part)
     with pytest.raises(InputError, match="a colon and a value"):
         read("bradley_terry", "English")

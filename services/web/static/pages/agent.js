@@ -324,14 +324,15 @@ class Why extends Component {
   constructor(props) {
     super(props);
     /** @type {any} */
-    this.state = { method: props.methods[0], why: null, error: "", busy: false };
+    this.state = { method: props.methods[0], since: "", why: null, error: "", busy: false };
   }
 
   async read() {
     const { pool, agent } = this.props;
+    const { method, since } = this.state;
     this.setState({ busy: true, error: "", why: null });
     try {
-      this.setState({ why: await ask(poolUrl(pool, `/boards/${this.state.method}/why/${encodeURIComponent(agent)}`, { count: 12 })), busy: false });
+      this.setState({ why: await ask(poolUrl(pool, `/boards/${method}/why/${encodeURIComponent(agent)}`, { count: 12, since: since || null })), busy: false });
     } catch (error) {
       this.setState({ error: String(/** @type {Error} */ (error).message), busy: false });
     }
@@ -342,9 +343,21 @@ class Why extends Component {
     const { method, why, error, busy } = this.state;
     if (!methods.length) return null;
     return html`<section class="card"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>
+      <label>What changed since (UTC) <input type="datetime-local" step="1" onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>
       <button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Explain"}</button></p>
-      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${(why?.sums ?? []).map(reasons)}</div></section>`;
+      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change) : null}${(why?.sums ?? []).map(reasons)}</div></section>`;
   }
+}
+
+/** What changed since an earlier moment, and the results that moved the rating most. @param {any} change */
+function changed({ before, after, outcomes, moves, other_moves: others, other_effect: rest, no_moves: none }) {
+  const shown = shower([before.rating, after.rating]);
+  const decimals = Math.abs(after.rating ?? 0) >= 100 ? 1 : 3;
+  const rank = (/** @type {any} */ state) => (state.rank === null ? "" : `, rank ${whole(state.rank)}`);
+  const row = (/** @type {any} */ move) => html`<tr key=${`${move.agent} ${move.opponent}`}><th scope="row"><bdi>${move.agent}</bdi> – <bdi>${move.opponent}</bdi></th><td class="number">${whole(move.wins)}–${whole(move.ties)}–${whole(move.losses)}</td><td class="number">${signed(move.effect, decimals)}</td></tr>`;
+  return html`<div class="change"><h3>Since then</h3><p>${shown(before.rating)}${rank(before)}, then ${count(outcomes, "outcome")} of the pool: ${shown(after.rating)}${rank(after)}.</p>${none ? html`<p class="soft">${none}.</p>` : null}
+    ${moves.length ? html`<table><caption class="hidden">Results that moved the rating</caption><thead><tr><th scope="col">Results of</th><th scope="col" class="number">Won–tied–lost</th><th scope="col" class="number">Effect</th></tr></thead>
+      <tbody>${moves.map(row)}${others ? html`<tr><th scope="row" colspan="2">${count(others, "other pair")}</th><td class="number">${signed(rest, decimals)}</td></tr>` : null}</tbody></table>` : null}</div>`;
 }
 
 /** @param {any} sum */

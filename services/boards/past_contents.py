@@ -1,0 +1,131 @@
+"""Contents of pools at past positions, as boards and explanations read them. `services.shard.generations.past_states` folds them."""
+
+from typing import NamedTuple, Protocol
+
+from ratings_core.arrays.frozen import Arrays
+from ratings_core.errors import InputError
+from ratings_core.records.times import seconds
+from services.boards.store.protocol import PoolHead
+from services.checkpoints.checkpoint import PoolEntry
+from services.state.parts import part
+
+
+class When(NamedTuple):
+    """The latest acceptable state: at or before a log position, or at or before a time (seconds since 1970). One of them is None."""
+
+    position: int | None = None
+    time: float | None = None
+
+    def reached(self, position: int, time: float) -> bool:
+        """Whether a state of this position, made at this time, is not later than the limit."""
+        return position <= self.position if self.position is not None else self.time is not None and time <= self.time
+
+
+def when_of(position: int | None, time: str | None, names: tuple[str, str]) -> When | None:
+    """The moment of two alternative parameters; None if neither is given.
+
+    Args:
+        position: A log position.
+        time: An ISO time, or seconds since 1970, as text.
+        names: Names of the two parameters, for errors.
+
+    Raises:
+        InputError: Both are given, or the time cannot be read.
+    """
+    if position is not None and time is not None:
+        raise InputError(", ".join(names), (position, time), "must be one of the two")
+    if position is None and time is None:
+        return None
+    return When(position, None if time is None else seconds(time, names[1]))
+
+
+def check_order(since: When | None, until: When | None) -> None:
+    """Raise `InputError` if two moments are both positions or both times, and the first one is later."""
+    pairs = [] if since is None or until is None else [("from", since.position, until.position), ("since", since.time, until.time)]
+    for name, first, last in pairs:
+        if first is not None and last is not None and first > last:
+            raise InputError(name, first, f"must be at most `{'to' if name == 'from' else 'until'}`, {last}")
+
+
+class NotFolded(Exception):  # noqa: N818 - names the fact
+    """The content of a pool at a past position cannot be folded again. The text has the reason."""
+
+
+class StillFolding(Exception):  # noqa: N818 - names the fact
+    """The content of a pool at a past position needs more outcomes to be folded than one request may. The same request continues.
+
+    Args:
+        pool: Name of the pool.
+        position: Position that is reached.
+        end: Requested position, or the newest one for a request by time.
+    """
+
+    def __init__(self, pool: str, position: int, end: int) -> None:
+        reached = f"pool {pool} is folded to position {position} of {end}: send the request again to continue"
+        offline = f"`equirank solve --pool {pool} --to POSITION` rates outcomes without the API"
+        super().__init__(f"{reached}; {offline}")
+
+
+class NoSlice(InputError):  # noqa: N818 - names the fact
+    """A pool had no outcome of a slice at a position, or its generation makes no such board of the slice.
+
+    Args:
+        entry: The pool at the position. The attribute `position` holds its position.
+        text: The slice, such as `language:English`.
+        board: Name of the board that its generation does not make; empty if there was no outcome.
+    """
+
+    def __init__(self, entry: PoolEntry, text: str, board: str = "") -> None:
+        self.position = entry.position
+        lacks = f"must have the board {board}" if board else "must have an outcome"
+        super().__init__("slice", text, f"{lacks} in generation {entry.generation} of pool {entry.pool} at position {entry.position}")
+
+
+def slice_entry(entry: PoolEntry, text: str) -> PoolEntry:
+    """The entry of a pool's slice, such as `language:English`; of the pool for the empty text. Raises `NoSlice`."""
+    found = entry.slice_of(text) if text else entry
+    if found is None:
+        raise NoSlice(entry, text)
+    return found
+
+
+class PastContent(NamedTuple):
+    """The content of a pool, or of one of its slices, at a past position.
+
+    entry: Pool, generation, position, number of outcomes and digest; if the content was folded again, it names no object. time: Time of its
+    newest record, or of the checkpoint that it was read from, in seconds since 1970. arrays: The content; they must not be changed.
+    """
+
+    entry: PoolEntry
+    time: float
+    arrays: Arrays
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    def of_slice(self, text: str) -> "PastContent":
+        """The content of the pool's slice, such as `language:English`; of the pool for the empty text. Raises `NoSlice`."""
+        entry = slice_entry(self.entry, text)
+        return self if entry.part is None else PastContent(entry, self.time, part(self.arrays, entry.part.prefix))
+
+
+class PastContents(Protocol):
+    """Folds pools again, up to past positions."""
+
+    def content(self, head: PoolHead, when: When, generation: int | None = None) -> PastContent:
+        """The content of a pool at exactly a past position, or of all records that the log took by a time.
+
+        Args:
+            head: Head of the pool. A position after its one stands for its one.
+            when: The position or the time.
+            generation: Number of the generation; None for the one that serves the season of this moment
+                (`services.control.seasons.generation_at`).
+
+        Raises:
+            NotFolded: There is no archive, or log and archive lack the records, or the generation cannot be folded.
+            StillFolding: One call does not fold that many outcomes. The next one continues.
+            LogError: The log cannot be read now.
+            OSError: The checkpoints cannot be read now.
+        """

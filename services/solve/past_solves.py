@@ -1,0 +1,74 @@
+"""Boards of solved methods at past positions of which no solve is kept: the pool is folded to the position and solved on request."""
+
+from typing import NamedTuple
+
+from ratings_core.errors import InputError
+from services.boards.history import Difference, KeptSolve, difference, kept
+from services.boards.past import BoardChange, PastRows
+from services.boards.past_contents import PastContents, When
+from services.boards.reading import Board
+from services.boards.reading import past_solve as board_of
+from services.boards.result import VERSION, SolvedBoard
+from services.boards.store.protocol import PoolHead
+from services.solve.problems.serving import PoolAt, unreadable
+from services.solve.registry.methods import result_of
+from services.solve.why import Solves, check_repeatable, solved_at
+
+
+class PastSolves(NamedTuple):
+    """Solves one method of a pool at past positions.
+
+    head: Head of the pool. published: The newest board of the method, whose parameters are used. contents: Folds the pool again. solves:
+    Keeps solves.
+    """
+
+    head: PoolHead
+    published: SolvedBoard
+    contents: PastContents
+    solves: Solves
+
+    def at(self, when: When, generation: int | None = None) -> KeptSolve:
+        """The solve at a position or time, without intervals. generation: As of `PastContents.content`.
+
+        Raises:
+            NotFolded, StillFolding, LogError: As of `PastContents.content`.
+            NoCheckpoint: The checkpoints cannot be read now.
+            TooLarge: The pool is too large for a solve on request, or its newest solve failed.
+            NoSlice: The pool had no outcome of the slice at this moment.
+            InputError: The method does not apply to the pool at this moment.
+            SolverError: The method did not reach its accuracy.
+        """
+        check_repeatable(self.published)
+        try:
+            found = self.contents.content(self.head, when, generation)
+        except OSError as error:
+            raise unreadable(self.head.pool, error) from error
+        state = PoolAt.of(found.of_slice(self.published.slice))
+        solve = solved_at(state, self.published, self.solves)
+        board = SolvedBoard(
+            pool=state.entry.pool,
+            generation=state.entry.generation,
+            position=state.entry.position,
+            outcomes=state.entry.outcomes,
+            data=state.entry.digest,
+            parameters=self.published.parameters,
+            solved_at=found.time,
+            version=VERSION,
+            result=result_of(solve.taken, solve.rated),
+            slice=self.published.slice,
+        )
+        return kept(board)
+
+    def board(self, rows: PastRows, now: float) -> Board:
+        """The requested rows of the solve at a position or time. now: Seconds since 1970. Raises as `at`."""
+        solve = self.at(rows.when, rows.generation)
+        return board_of(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
+
+    def changes(self, wanted: BoardChange) -> Difference:
+        """The difference between the solves at two positions. Raises as `at`, and `InputError` for positions in the wrong order."""
+        end = self.head.position if wanted.position is None else min(wanted.position, self.head.position)
+        if wanted.against > end:
+            raise InputError("against", wanted.against, f"must be at most the position of the later board, {end}")
+        after = self.at(When(end), wanted.generation)
+        before = self.at(When(wanted.against), after.past.generation)
+        return difference(self.head.pool, self.published.result.method, before, after, wanted.most, self.published.slice)
