@@ -1,6 +1,8 @@
 """Query parameters: those that a route does not have are refused, and errors name the parameter as the client wrote it."""
 
+import re
 from functools import cache
+from typing import Final
 from urllib.parse import parse_qsl
 
 from litestar import Request
@@ -10,6 +12,10 @@ from litestar.params import QueryParameter
 from litestar.typing import FieldDefinition
 
 from services.api.problems import ApiError
+
+_WRONG_TYPE: Final = re.compile(r"Expected `(int|float|bool)(?: \| null)?`, got `str`")
+"""What msgspec says of a text in a query that is not of the parameter's type."""
+_KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 
 
 async def known_parameters(request: Request) -> None:  # type: ignore[type-arg]
@@ -41,6 +47,8 @@ def parameter_error_text(request: Request, error: ValidationException) -> str:  
 def _text(request: Request, name: str, rule: str) -> str:  # type: ignore[type-arg]
     if name == "data":  # the framework's name for a body, whose other errors `Decoded` writes
         return "the body is empty: send what /openapi.json describes"
+    if wrong := _WRONG_TYPE.fullmatch(rule):
+        rule = f"must be {_KINDS[wrong[1]]}"
     sent = request.query_params.getall(name, [])
     return f"{name} is {', '.join(map(repr, sent))}: {rule}" if sent else f"{name or 'request'}: {rule}"
 
