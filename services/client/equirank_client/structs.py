@@ -1550,7 +1550,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         prequential: Online method -> `log_loss`, `brier`, `kendall` and `calibration_error` of its forecasts so far, and their number `pairs`.
         stopped: Why the pool stopped; None if it is folded.
         pending: Number of retractions that wait for the next generation.
-        left_out: Number of outcomes left out because of retractions, bans or aliases.
+        left_out: Number of outcomes left out because of retractions, bans or aliases. One that was sent several times counts each time.
         unmatched: Number of retracted ids that no outcome of the pool has. Each duplicate of a retracted outcome lowers it by one.
         building: The next generation, while it is under construction.
         beliefs: Online method -> model of its beliefs, for methods with beliefs.
