@@ -329,7 +329,7 @@ def test_the_examples_of_the_guide_are_answered(api: Running, tmp_path: Path) ->
     cursor = api.client.get(f"{ELO}?count=2").json()["next"]
     page = (Path(__file__).parents[3] / "docs/guides/boards.md").read_text(encoding="utf-8")
     lines = [line for block in re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE) for line in block.splitlines()]
-    assert len(lines) == 11
+    assert len(lines) == 12
     for line in lines:
         words = shlex.split(line.replace("$NEXT", cursor))
         headers = dict(words[i + 1].split(": ") for i, word in enumerate(words) if word == "-H")
