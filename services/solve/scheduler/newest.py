@@ -111,19 +111,27 @@ class NewestResults(Mapping[Job, JobResult]):
     def erase(self, job: Job, names: NameMatcher) -> None:
         """Replace erased names in all results of a board. The job may be a forgotten one.
 
-        The newest result gets a higher sequence, so that a task which still has a name is refused by the store. Raises `OSError`; a later
-        call then does the rest.
+        The newest result gets a higher sequence, so that a task which still has a name is refused by the store. The newest file is held
+        from then on: a task that was lost may have written and published it. Raises `OSError`; a later call then does the rest.
         """
         files = self.files.rewrite(job, lambda board: without_names(board, names), self.next_sequence)
         result = self._results.get(job)
         if result is None:
             return
-        file = files.get(result.file or "", result.file)
-        written = None if file is None else self.files.read(file)
-        board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
-        if written is not None:
-            board = msgspec.structs.replace(best_rows(written), error=result.board.error)
-        self._hold(job, board, file)
+        newest = None if result.file is None else self._newest_of(files)
+        if newest is None:
+            board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
+            self._hold(job, board, files.get(result.file or "", result.file))
+        else:
+            file, board = newest
+            self._hold(job, msgspec.structs.replace(best_rows(board), error=result.board.error), file)
+
+    def _newest_of(self, files: Mapping[str, str]) -> tuple[str, SolvedBoard] | None:
+        """The newest of rewritten files that is of this log, and its result. files: Result of `ResultFiles.rewrite`."""
+        for name in reversed(list(files.values())):
+            if (board := self.files.read(name)) is not None and board.log == self.log_identity:
+                return name, board
+        return None
 
     def replaced(self, job: Job, board: SolvedBoard) -> None:
         """Replace the board by one without rows that gives a reason. It has no file and is not part of the history."""

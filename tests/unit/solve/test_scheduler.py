@@ -91,7 +91,7 @@ class Store:
 
     def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
         self.fails()
-        found = {method: StoredBoard(board, len(self.histories_held.get(method, ()))) for method, board in self.boards.items()}
+        found = {method: StoredBoard(board, len(self.histories_held.get(method, ())), board.solve) for method, board in self.boards.items()}
         return dict.fromkeys(pools, found)
 
 
