@@ -296,8 +296,9 @@ class SolveScheduler:
         )
 
     def _is_shown(self, job: Job) -> bool:
-        """Whether a job has a board for readers, and is still one of its pool. Jobs of stopped pools are not."""
-        return job in self._results and job in self._plan.offered
+        """Whether a job has a board for readers, and is still one of its pool. Jobs of stopped pools and of those without outcomes are not."""
+        given = self._plan.offered.get(job)
+        return job in self._results and given is not None and given.outcomes > 0
 
     def _note_shown(self) -> None:
         """Record which of the late results readers see by now."""
