@@ -89,16 +89,21 @@ class NewestResults(Mapping[Job, JobResult]):
         self._sequence = max(self._sequence, sequence)
 
     def delivered(self, job: Job, delivery: Delivery) -> None:
-        """Take a new result, or the newest result with intervals. It is in its file and, unless the store failed, published."""
-        error = None
+        """Take a new result, or the newest result with intervals. It is in its file and, unless the store failed, published.
+
+        If the result before it was not published, it is published once more, with its whole history: the task added it to a history in the
+        store that may still have erased names.
+        """
+        error, newest = None, self._results.get(job.of_board)
+        behind = newest is not None and newest.awaits_store
         if job.intervals:
-            newest, job = self._results.get(job.of_board), job.of_board
+            job = job.of_board
             if newest is None or newest.board.sequence != delivery.board.sequence:
                 return  # a newer solve or an erasure replaced the result
             error = newest.board.error
         result = self._hold(job, msgspec.structs.replace(delivery.board, error=error), delivery.file)
         if delivery.history is not None:
-            result.awaits_store, result.history = error is not None, delivery.history
+            result.awaits_store, result.history = error is not None or behind, delivery.history
 
     def complete(self, job: Job) -> SolvedBoard | None:
         """The newest board as readers see it: all rows and `error`. None if its file is gone. Raises `OSError`."""
