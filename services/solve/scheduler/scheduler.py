@@ -296,7 +296,7 @@ class SolveScheduler:
         )
 
     def _is_shown(self, job: Job) -> bool:
-        """Whether a job has a board for readers, and is still one of its pool. Jobs of stopped pools and of those without outcomes are not."""
+        """Whether a job has a board for readers, and is still one of its pool, which has outcomes. Jobs of stopped pools are not."""
         given = self._plan.offered.get(job)
         return job in self._results and given is not None and given.outcomes > 0
 
