@@ -78,8 +78,9 @@ def _make_request(here: Context, standing: Generation | GenerationRequest, asked
     doubts = [] if wanted is None or asked.confirm else bans.doubts(here.store.live, standing.pool, standing.bans, wanted, asked.unban)
     if doubts:
         raise ApiError(409, "bans to confirm", f"{'; '.join(doubts)}. Nothing was changed. Send `confirm: true` if this is intended")
-    kind = here.directory.control.known().pools[standing.pool].kind
-    fold = None if asked.fold is None else asked.fold.with_default_methods(kind)
+    fold = asked.fold
+    if fold is not None and standing.fold.online is not None:  # null stays null, as GET shows it: such a pool keeps its methods
+        fold = fold.with_default_methods(here.directory.control.known().pools[standing.pool].kind)
     return generations.wish(
         standing, time=here.clock(), fold=fold, initial=asked.initial, aliases=asked.aliases, bans=wanted, start=asked.start
     )

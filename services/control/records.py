@@ -39,7 +39,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     Attributes:
         online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for
             games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for
-            games.
+            games, and a request for the pool's next generation that leaves it out keeps it null.
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or
             with weights.

@@ -30,7 +30,7 @@ from services.solve.problems.chosen import Chosen
 from services.solve.problems.load import OFFLINE, load_slices, named_pool, pool_lines
 from services.solve.registry import methods
 from services.solve.registry.methods import Ties
-from services.state.pool import PoolState
+from services.state.pool import PoolState, without_conflicts
 from services.wire.pools import Kind
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _folded_outcomes(source: FileSource, reading: Reading, fold: FoldSettings) -
     chosen, slices = Chosen(options, named.retractions), Slices(lambda: state_of(named, fold))
     for lines in pool_lines(source, named, counts):
         for value, columns in chosen.slices([line.event for line in lines]):
-            if refused := slices.part(value).fold(columns):
+            if refused := without_conflicts(slices.part(value).fold(columns)):
                 raise InputError(f"{name}: {refused[0].path}", f"{len(refused)} refused", refused[0].rule)
     chosen.check()
     return slices.sorted(), judged(counts, name, reading.bad_rows) | dict(+chosen.left_out)

@@ -24,7 +24,7 @@ from services.imports.wire_files import Line
 from services.solve.problems.load import NamedPool, with_number_ids
 from services.state.dedupe import MAX_CAPACITY
 from services.state.edits import Retracted
-from services.state.pool import PoolState
+from services.state.pool import PoolState, without_conflicts
 from services.wire.columns import by_kind
 from services.wire.pools import Kind
 
@@ -47,9 +47,12 @@ class FoldedRows:
 
 
 def fold_lines(file: str, state: PoolState, lines: Sequence[Line]) -> None:
-    """Fold outcomes of the wire schema. Raises `InputError` for the first one that the state refuses."""
+    """Fold outcomes of the wire schema. Raises `InputError` for the first one that the state refuses.
+
+    A repeated id is no error, also with another body: as in the service, and for solved methods, the first outcome counts.
+    """
     parts = by_kind([line.event for line in lines])
-    refused = sorted((int(at[refusal.at]), refusal) for at, outcomes in parts for refusal in state.fold(outcomes))
+    refused = sorted((int(at[refusal.at]), refusal) for at, outcomes in parts for refusal in without_conflicts(state.fold(outcomes)))
     if refused:
         first, refusal = refused[0]
         raise InputError(f"{file}: line {lines[first].number}: {refusal.path}", f"{len(refused)} refused", refusal.rule)

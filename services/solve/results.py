@@ -76,9 +76,10 @@ class ResultFiles:
         """Apply `change` to all results of one board. The changed ones, and the newest one, are written with new sequences.
 
         The old file is removed after the new one is written. A crash between the two steps leaves the result twice in the history.
+        Second files whose first file is gone are removed: a task that computes intervals writes one if its result was rewritten meanwhile.
 
         Returns:
-            Old file name -> new file name.
+            Old file name -> new file name, oldest result first.
         """
         renamed: dict[str, str] = {}
         results = [(name, board) for name in self.names(job) if (board := self.read(name)) is not None]
@@ -87,6 +88,10 @@ class ResultFiles:
         for (name, _), board in list(zip(results, changed, strict=True))[max(0, first) :]:  # with those after it, so their order stays
             renamed[name] = self.add(msgspec.structs.replace(board, sequence=sequence()))
             self.discard(name)
+        firsts = {_with_intervals(name) for name in self.names(job)}
+        for name in self._files.tree(_folder(job)):
+            if name.endswith(_INTERVALS_END) and name not in firsts:
+                self._files.remove(name)
         return renamed
 
     def add(self, board: SolvedBoard) -> str:
@@ -131,6 +136,10 @@ class ResultFiles:
     def names(self, job: Job) -> list[str]:
         """Names of the files of one board, oldest result first."""
         return self._named(_folder(job))
+
+    def boards_of(self, pool: str) -> set[Job]:
+        """The boards of a pool, and of its slices, that have results, also unreadable ones and those of other logs."""
+        return {Job(pool, name.split("/")[2]) for name in self._files.tree(f"results/{pool}")}
 
     def newest_of_boards(self, log: str) -> Iterator[NewestFile]:
         """The newest readable result of each board that was computed from this log. Earlier results are not read."""

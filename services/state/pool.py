@@ -56,6 +56,11 @@ def has_letter(number: int) -> bool:
     return number <= _CONFLICTS_WITH_LETTER or number % _CONFLICTS_WITH_LETTER == 0
 
 
+def without_conflicts(letters: Iterable[Refused]) -> list[Refused]:
+    """The outcomes that a pool refuses, of those that `PoolState.fold` returns."""
+    return [letter for letter in letters if letter.reason is not Reason.CONFLICTING_ID]
+
+
 class Changes(NamedTuple):
     """Agents with unpublished values. ids: of the pool, int32 (k,). slices: of each slice."""
 

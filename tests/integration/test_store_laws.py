@@ -312,6 +312,16 @@ class TestSolvedBoards:
         raw.delete(rows)
         assert sorted(store.solved.complete(["blitz"])["blitz"]) == ["maximal_lottery"]
 
+    def test_the_engine_sees_which_solve_is_the_newest_of_a_history(self, store: RedisStore) -> None:
+        solves = [solved_of(position=at) for at in (4, 7)]
+        assert store.solved.publish(solves[1])
+        found = store.solved.complete(["blitz"])["blitz"]["maximal_lottery"]
+        assert (found.board.solve, found.history, found.newest) == (solves[1].solve, 0, None)
+        for count in (1, 2):
+            store.solved.publish_history("blitz", "maximal_lottery", map(kept, solves[:count]))
+            found = store.solved.complete(["blitz"])["blitz"]["maximal_lottery"]
+            assert (found.history, found.newest) == (count, solves[count - 1].solve)
+
     def test_the_old_version_expires(self, store: RedisStore, raw: redis.Redis) -> None:
         store.solved.publish(solved_of(position=1))
         old = [*raw.scan_iter("*:rows:*"), *raw.scan_iter("*:index:*")]

@@ -194,10 +194,12 @@ class StoredBoard(NamedTuple):
     Attributes:
         board: The board; its result has no rows.
         history: Number of kept solves of its method in the store.
+        newest: Identity of the newest of them (`SolvedBoard.solve`); None if there are none.
     """
 
     board: SolvedBoard
     history: int
+    newest: tuple[object, ...] | None = None
 
 
 class PoolVersion(NamedTuple):

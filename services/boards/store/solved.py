@@ -161,10 +161,11 @@ class SolvedBoards:
         published = {job: pointer for job, pointer in zip(jobs, pointers, strict=True) if pointer is not None}
         sizes = self._redis.pipeline([command for job, pointer in published.items() for command in self._sizes(*job, pointer[0])])
         boards: dict[str, dict[str, StoredBoard]] = {pool: {} for pool in pools}
-        each = zip(published.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
-        for ((pool, method), (_, total, board)), rows, index, history in each:
+        each = zip(published.items(), sizes[::4], sizes[1::4], sizes[2::4], sizes[3::4], strict=True)
+        for ((pool, method), (_, total, board)), rows, index, history, text in each:
             if rows == index == total:
-                boards[pool][method] = StoredBoard(board, history // 2)
+                newest = self._redis.decoded(_decode_past, text)
+                boards[pool][method] = StoredBoard(board, history // 2, None if newest is None else newest.solve)
         return boards
 
     def page(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
@@ -321,10 +322,11 @@ class SolvedBoards:
         return methodcaller("hmget", name, _POINTER)
 
     def _sizes(self, pool: str, method: str, version: str) -> Iterator[Command]:
-        """Commands that read the lengths of a board's rows, of their index, and of its history."""
+        """Commands that read the lengths of a board's rows, of their index, and of its history, and the newest solve of the history."""
         yield methodcaller("llen", self._keys.rows(pool, method, version))
         yield methodcaller("hlen", self._keys.index(pool, method, version))
         yield methodcaller("llen", self._keys.history(pool, method))
+        yield methodcaller("lindex", self._keys.history(pool, method), -2)
 
 
 def _pending(board: SolvedBoard, first: int) -> SolvedBoard:

@@ -718,7 +718,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     r"""Settings of a generation. A change of any setting makes a new generation.
 
     Attributes:
-        online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for games.
+        online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for games, and a request for the pool's next generation that leaves it out keeps it null.
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or with weights.
         features: Names of numbers in the `meta` of games, which methods with covariates use.

@@ -20,9 +20,8 @@ from services.shard.generations.archived_pool import ArchivedPool
 from services.shard.share import Share
 from services.state.edits import NONE, Retracted
 from services.state.opening import FinalState
-from services.state.pool import PoolState
+from services.state.pool import PoolState, without_conflicts
 from services.wire.columns import Retractions
-from services.wire.refusals import Reason
 
 _RETRACTS: Final = b"retracts"
 
@@ -98,7 +97,7 @@ class Build:
                 except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
                     self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
                     return
-                for i, reason, path, rule in (one for one in refused if one.reason is not Reason.CONFLICTING_ID):
+                for i, reason, path, rule in without_conflicts(refused):
                     batch.refuse(fresh, i, reason, path, rule, made.number)
 
     def reached(self, position: int) -> None:

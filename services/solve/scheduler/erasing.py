@@ -38,10 +38,15 @@ class ResultErasure(Container[Job]):
         return len(self._left)
 
     def request(self, pool: str, names: tuple[ErasedName, ...]) -> None:
-        """Search all results of a pool, unless they were searched for exactly these names. names: all erased names of the pool."""
+        """Search all results of a pool, unless they were searched for exactly these names. names: all erased names of the pool.
+
+        Boards are also found by their files: a task that was lost after it wrote its file leaves a result that the engine does not know.
+
+        Raises `OSError` if the files cannot be listed.
+        """
         if self._names.get(pool) != names:
+            found = {job for job in (*self._results, *self._results.forgotten) if job.pool == pool} | self._results.files.boards_of(pool)
             self._names[pool] = names
-            found = {job for job in (*self._results, *self._results.forgotten) if job.pool == pool}
             self._left = dict.fromkeys(sorted({*self._left, *found}, key=_place))
 
     def repeat(self, job: Job) -> None:

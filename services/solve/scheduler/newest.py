@@ -89,16 +89,21 @@ class NewestResults(Mapping[Job, JobResult]):
         self._sequence = max(self._sequence, sequence)
 
     def delivered(self, job: Job, delivery: Delivery) -> None:
-        """Take a new result, or the newest result with intervals. It is in its file and, unless the store failed, published."""
-        error = None
+        """Take a new result, or the newest result with intervals. It is in its file and, unless the store failed, published.
+
+        If the result before it was not published, it is published once more, with its whole history: the task added it to a history in the
+        store that may still have erased names.
+        """
+        error, newest = None, self._results.get(job.of_board)
+        behind = newest is not None and newest.awaits_store
         if job.intervals:
-            newest, job = self._results.get(job.of_board), job.of_board
+            job = job.of_board
             if newest is None or newest.board.sequence != delivery.board.sequence:
                 return  # a newer solve or an erasure replaced the result
             error = newest.board.error
         result = self._hold(job, msgspec.structs.replace(delivery.board, error=error), delivery.file)
         if delivery.history is not None:
-            result.awaits_store, result.history = error is not None, delivery.history
+            result.awaits_store, result.history = error is not None or behind, delivery.history
 
     def complete(self, job: Job) -> SolvedBoard | None:
         """The newest board as readers see it: all rows and `error`. None if its file is gone. Raises `OSError`."""
@@ -111,19 +116,27 @@ class NewestResults(Mapping[Job, JobResult]):
     def erase(self, job: Job, names: NameMatcher) -> None:
         """Replace erased names in all results of a board. The job may be a forgotten one.
 
-        The newest result gets a higher sequence, so that a task which still has a name is refused by the store. Raises `OSError`; a later
-        call then does the rest.
+        The newest result gets a higher sequence, so that a task which still has a name is refused by the store. The newest file is held
+        from then on: a task that was lost may have written and published it. Raises `OSError`; a later call then does the rest.
         """
         files = self.files.rewrite(job, lambda board: without_names(board, names), self.next_sequence)
         result = self._results.get(job)
         if result is None:
             return
-        file = files.get(result.file or "", result.file)
-        written = None if file is None else self.files.read(file)
-        board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
-        if written is not None:
-            board = msgspec.structs.replace(best_rows(written), error=result.board.error)
-        self._hold(job, board, file)
+        newest = None if result.file is None else self._newest_of(files)
+        if newest is None:
+            board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
+            self._hold(job, board, files.get(result.file or "", result.file))
+        else:
+            file, board = newest
+            self._hold(job, msgspec.structs.replace(best_rows(board), error=result.board.error), file)
+
+    def _newest_of(self, files: Mapping[str, str]) -> tuple[str, SolvedBoard] | None:
+        """The newest of rewritten files that is of this log, and its result. files: Result of `ResultFiles.rewrite`."""
+        for name in reversed(list(files.values())):
+            if (board := self.files.read(name)) is not None and board.log == self.log_identity:
+                return name, board
+        return None
 
     def replaced(self, job: Job, board: SolvedBoard) -> None:
         """Replace the board by one without rows that gives a reason. It has no file and is not part of the history."""

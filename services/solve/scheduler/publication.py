@@ -7,7 +7,7 @@ Tasks publish their results themselves. The engine publishes what a task could n
 import logging
 from collections import Counter
 from collections.abc import Mapping
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Final
 
 from services.boards.store.backoff import Backoff
@@ -26,6 +26,8 @@ POOLS_A_LOOK: Final = 200
 """Pools that one look asks the store for. A look at all of very many pools would take longer than solving them."""
 _BOARDS_A_LOOK: Final = 2000
 """Boards that one look asks the store for, if it asks for more than one pool: a pool with slices can have very many."""
+_NOTE_SECONDS: Final = 60.0
+"""Seconds after which unchanged numbers of boards with erased names are written again. The store keeps them for ten times as long."""
 BOARDS_A_CALL: Final = 50
 """Boards that one call publishes."""
 _AWAITS_STORE: Final = "solved boards cannot be published, trying again: %s"
@@ -41,17 +43,22 @@ class Reconciler:
         self._looked_to, self._looked_at = "", float("-inf")
         self._troubles = LogThrottle()
         self._erasing: dict[str, int] = {}
+        self._noted_at = float("-inf")
+        self._postponed: set[Job] = set()
 
     def publish(self) -> list[Job]:
         """Publish the next results that the store lacks, at most `BOARDS_A_CALL`. Stops at the first failure of the store or of the files.
 
-        A store that was emptied lacks all boards of all pools; the engine asks its shards between two calls.
+        A store that was emptied lacks all boards of all pools; the engine asks its shards between two calls. A result that failed comes
+        after all others in the next calls, so that one file that cannot be read does not hold up other boards.
 
         Returns:
             The jobs that were dropped because their file is gone. They must be solved again.
         """
         gone = []
-        for job, result in islice(((job, result) for job, result in self._results.items() if result.awaits_store), BOARDS_A_CALL):
+        awaiting = [(job, result) for job, result in self._results.items() if result.awaits_store]
+        self._postponed.intersection_update(job for job, _ in awaiting)
+        for job, result in sorted(awaiting, key=lambda pair: pair[0] in self._postponed)[:BOARDS_A_CALL]:
             if not self._backoff.over:
                 break
             try:
@@ -59,18 +66,27 @@ class Reconciler:
                     known = self._publish(job, result)
             except (StoreError, OSError) as error:
                 self._troubles.warn(log, _AWAITS_STORE, error)
+                self._postponed.add(job)
                 break
-            self._troubles.over(_AWAITS_STORE)
+            self._postponed.discard(job)
+            if not self._postponed:
+                self._troubles.over(_AWAITS_STORE)
             if not known:
                 gone.append(job)
         return gone
 
     def find_published(self) -> None:
-        """At the start, find the loaded results that the store has: they need no publication. After a failure, the rest is published."""
+        """At the start, find the loaded results that the store has: they need no publication. After a failure, the rest is published.
+
+        A board is published before its history. If the last engine ended in between, the history has as many solves as it should have, and
+        lacks the newest one.
+        """
         while (held := self._look()) is not None:
             for job, result in self._results.items():
                 if job.pool in held:
-                    result.awaits_store = self._lacks(held[job.pool].get(job.board), result)
+                    stored = held[job.pool].get(job.board)
+                    behind = stored is not None and result.history > 0 and stored.newest != stored.board.solve
+                    result.awaits_store = behind or self._lacks(stored, result)
             if not self._looked_to:
                 return
 
@@ -107,16 +123,20 @@ class Reconciler:
         before = list(accumulate(boards[pool] for pool in pools))
         return [pool for pool, number in zip(pools, before, strict=True) if number <= _BOARDS_A_LOOK] or pools[:1]
 
-    def note_erasing(self, left: Mapping[str, int]) -> None:
-        """Show in how many boards of each pool names are still to be replaced. If the store does not answer, the next call shows it."""
-        if left == self._erasing or not self._backoff.over:
+    def note_erasing(self, now: float, left: Mapping[str, int]) -> None:
+        """Show in how many boards of each pool names are still to be replaced. If the store does not answer, the next call shows it.
+
+        Unchanged numbers are written again before they expire, and after the store lost them. now: As in `find_lost_regularly`.
+        """
+        fresh = left == self._erasing and (not left or now - self._noted_at < _NOTE_SECONDS)
+        if fresh or not self._backoff.over:
             return
         try:
             with self._backoff.asking():
                 self._boards.note_erasing(dict.fromkeys(self._erasing, 0) | dict(left))
         except StoreError:
             return
-        self._erasing = dict(left)
+        self._erasing, self._noted_at = dict(left), now
 
     def sequence_of(self, job: Job) -> int:
         """Sequence of the board of a job in the store, or of its removal; 0 without one, and if the store does not answer now."""

@@ -110,7 +110,7 @@ class SolveScheduler:
         """
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
         self._take_in_ended(now, entries)
-        self._erase(entries, control)
+        self._erase(now, entries, control)
         contents, offered = self._contents.of(entries.values(), control)
         boards = self._results.boards()
         offered |= insight.offered(entries.values(), control, boards, self._results.log_identity)
@@ -169,13 +169,13 @@ class SolveScheduler:
             **insight.alarms(results.boards().values()),
         )
 
-    def _erase(self, entries: Mapping[str, PoolEntry], control: ControlState) -> None:
-        """Replace names that the checkpointed generation of a pool erases, in the results of the next few boards."""
+    def _erase(self, now: float, entries: Mapping[str, PoolEntry], control: ControlState) -> None:
+        """Replace names that the checkpointed generation of a pool erases, in the results of the next few boards. Raises `OSError`."""
         for pool in {request.pool for request in control.erasures.requests} & entries.keys():
             if erased := control.generations[pool][entries[pool].generation].erased:
                 self._erasure.request(pool, erased)
         self._erasure.go_on(_BOARDS_A_STEP)
-        self._reconciler.note_erasing(self._erasure.left())
+        self._reconciler.note_erasing(now, self._erasure.left())
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         """Take in the tries that ended, and start the next jobs."""
@@ -296,8 +296,9 @@ class SolveScheduler:
         )
 
     def _is_shown(self, job: Job) -> bool:
-        """Whether a job has a board for readers, and is still one of its pool. Jobs of stopped pools are not."""
-        return job in self._results and job in self._plan.offered
+        """Whether a job has a board for readers, and is still one of its pool, which has outcomes. Jobs of stopped pools are not."""
+        given = self._plan.offered.get(job)
+        return job in self._results and given is not None and given.outcomes > 0
 
     def _note_shown(self) -> None:
         """Record which of the late results readers see by now."""

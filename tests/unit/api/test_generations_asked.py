@@ -9,8 +9,10 @@ from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.control.log import ControlLog
 from services.control.records import DEFAULT_METHODS, Generation
 from services.log.partition import partition_of
+from services.wire.pools import Kind
 from tests.support.api import Running
 from tests.support.boards import head_of
+from tests.support.waiting import until
 
 PATH = "/v1/pools/blitz/generations"
 
@@ -47,6 +49,19 @@ def test_settings_without_online_methods_have_the_default_ones(api: Running, con
     found = control.refresh().wish("blitz")
     assert found is not None
     assert found[1].fold.online == {method: {} for method in DEFAULT_METHODS}
+
+
+def test_settings_of_a_pool_of_an_earlier_release_can_be_read_changed_and_sent(api: Running, control: ControlLog) -> None:
+    """Its record names no methods, which means those of then. GET shows null, and a client sends it back."""
+    api.log.control.append(0, [(b"once/1", b'{"type":"pool","pool":"blitz","kind":"games","time":0.0,"fold":{"online":null},"label":""}')])
+    created = control.refresh().pools["blitz"]
+    control.create_generation(Generation(pool="blitz", number=1, start=0, time=0.0, fold=created.fold))
+    until(lambda: api.client.get(PATH).status_code == 200, "the pool is known")
+    fold = api.client.get(PATH).json()["serving"]["fold"]
+    assert api.client.post(PATH, json={"fold": {**fold, "per_task": True}}).status_code == 202
+    found = control.refresh().wish("blitz")
+    assert found is not None
+    assert (found[1].fold.per_task, found[1].fold.methods(Kind.GAMES)) == (True, {"elo": {}, "sco": {}})
 
 
 def test_each_way_to_create_a_pool_gives_it_the_same_methods(api: Running, control: ControlLog) -> None:

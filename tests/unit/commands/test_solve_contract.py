@@ -168,6 +168,15 @@ def test_a_broken_line_of_outcomes_is_named(run: Any, method: str, lines: str) -
     assert "row 6: $.sides" in err
 
 
+@pytest.mark.parametrize("options", [(), ("--where", "meta.round=1")])
+@pytest.mark.parametrize("method", ["copeland", "elo"])
+def test_the_first_outcome_with_an_id_counts_also_if_the_second_has_another_body(run: Any, method: str, options: tuple[str, ...]) -> None:
+    line = '{"v":1,"id":"1","pool":"p","time":1,"sides":[{"agents":["amy"],"place":%d},{"agents":["bob"],"place":%d}],"meta":{"round":1}}\n'
+    code, out, err = run("outcomes", "--method", method, "--format", "json", *options, text=line % (1, 2) + line % (2, 1))
+    assert (code, err) == (0, "")
+    assert [row["agent"] for row in json.loads(out)["agents"]] == ["amy", "bob"]
+
+
 def test_a_file_that_is_not_there(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["equirank", "solve", str(tmp_path / "none.csv"), "--method", "copeland"])
     with pytest.raises(SystemExit) as ended:

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 import pytest
 
+from services.boards.history import KeptSolve
 from services.boards.result import SolvedBoard
 from services.boards.slice_boards import SliceName
 from services.boards.store.backoff import Backoff
@@ -25,9 +26,14 @@ NAME: Final = erased_name("ann", ())
 
 
 class Files(BlobFiles):
-    """Files of which those with `refused` in their name cannot be written."""
+    """Files of which those with `refused` in their name cannot be written, and those with `unreadable` in it cannot be read."""
 
-    refused = ""
+    refused = unreadable = ""
+
+    def read(self, name: str) -> bytes:
+        if self.unreadable and self.unreadable in name:
+            raise PermissionError(13, "Permission denied", name)
+        return super().read(name)
 
     def write(self, name: str, parts: object) -> None:
         if self.refused and self.refused in name:
@@ -40,6 +46,7 @@ class Store:
 
     def __init__(self) -> None:
         self.boards: dict[str, SolvedBoard] = {}
+        self.newest: dict[str, tuple[object, ...]] = {}
         self.erasing: dict[str, int] = {}
         self.published = 0
         self.gone = False
@@ -48,13 +55,15 @@ class Store:
         self.boards[board.name], self.published = board, self.published + 1
         return True
 
-    def publish_history(self, *_: object) -> None:
-        pass
+    def publish_history(self, _: str, name: str, history: list[KeptSolve], sequence: int) -> None:
+        assert sequence == self.boards[name].sequence
+        self.newest[name] = history[-1].past.solve
 
     def complete(self, pools: list[str]) -> dict[str, dict[str, StoredBoard]]:
         if self.gone:
             raise StoreError("gone", retriable=True)
-        return {pool: {name: StoredBoard(board, 2) for name, board in self.boards.items() if board.pool == pool} for pool in pools}
+        found = {name: StoredBoard(board, 2, self.newest[name]) for name, board in self.boards.items()}
+        return {pool: {name: stored for name, stored in found.items() if stored.board.pool == pool} for pool in pools}
 
     def note_erasing(self, left: dict[str, int]) -> None:
         if self.gone:
@@ -173,19 +182,69 @@ def test_a_board_is_searched_again_after_a_task_of_an_earlier_generation(tmp_pat
     assert holders(tmp_path) == []
 
 
+def test_intervals_that_a_task_wrote_beside_a_rewritten_result_are_removed(tmp_path: Path) -> None:
+    results, job = solved(tmp_path, slices=0), Job(POOL, "copeland")
+    erasure, file = ResultErasure(results), str(results[job].file)
+    board = results.files.read(file)
+    assert board is not None
+    erasure.request(POOL, (NAME,))
+    erasure.go_on(1)
+    results.files.add_intervals(file, board)  # the task read the result before
+    assert holders(tmp_path) == ["copeland"]
+    erasure.repeat(job)
+    erasure.go_on(1)
+    assert holders(tmp_path) == []
+    assert results.files.names(job) == [name for name in results.files._files.tree(f"results/{POOL}") if "intervals" not in name]
+
+
+def test_results_that_the_engine_does_not_know_are_searched_too(tmp_path: Path) -> None:
+    results = solved(tmp_path, slices=0)
+    lost = solved_of(POOL, method="borda", position=3, ratings=[("ann", 1.0), ("bob", 0.5)])
+    results.files.add(lost)  # the first solve of the board was lost after it wrote its file
+    erasure = ResultErasure(results)
+    erasure.request(POOL, (NAME,))
+    assert erasure.left() == {POOL: 2}
+    erasure.go_on(2)
+    assert holders(tmp_path) == []
+
+
+def test_the_newest_file_is_published_also_if_its_task_was_lost(tmp_path: Path) -> None:
+    """The task may have published it, and the store would refuse an earlier position."""
+    results, job = solved(tmp_path, slices=0), Job(POOL, "copeland")
+    later = solved_of(POOL, method="copeland", position=3, ratings=[("ann", 2.0), ("bob", 1.0)])
+    results.files.add(msgspec.structs.replace(later, sequence=results.next_sequence()))
+    other = msgspec.structs.replace(later, position=4, log="other", sequence=results.next_sequence())
+    results.files.add(other)
+    erasure = ResultErasure(results)
+    erasure.request(POOL, (NAME,))
+    erasure.go_on(1)
+    assert holders(tmp_path) == []
+    held = results[job]
+    assert (held.board.position, held.awaits_store) == (3, True)
+    assert held.board.sequence > later.sequence
+    complete = results.complete(job)
+    assert complete is not None
+    assert [row.agent for row in complete.result.agents] == [NAME.token, "bob"]
+
+
 def test_the_progress_is_written_to_the_store_and_removed_at_the_end(tmp_path: Path) -> None:
     store, results = Store(), solved(tmp_path)
     reconciler = Reconciler(store, results, Backoff(lambda: 0.0))  # type: ignore[arg-type]  # no Redis
     for left in ({}, {POOL: 6}, {POOL: 4}):
-        reconciler.note_erasing(left)
+        reconciler.note_erasing(0.0, left)
         assert store.erasing == left
     store.gone = True
-    reconciler.note_erasing({POOL: 2})
+    reconciler.note_erasing(0.0, {POOL: 2})
     assert store.erasing == {POOL: 4}
     store.gone = False
-    reconciler.note_erasing({POOL: 2})
+    reconciler.note_erasing(0.0, {POOL: 2})
     assert store.erasing == {POOL: 2}
-    reconciler.note_erasing({})
+    store.erasing.clear()
+    reconciler.note_erasing(59.0, {POOL: 2})
+    assert store.erasing == {}
+    reconciler.note_erasing(60.0, {POOL: 2})
+    assert store.erasing == {POOL: 2}, "the store forgets numbers that are not written again"
+    reconciler.note_erasing(60.0, {})
     assert store.erasing == {POOL: 0}
 
 
@@ -205,6 +264,34 @@ def test_an_engine_that_starts_publishes_only_what_the_store_lacks(tmp_path: Pat
     unanswered = Reconciler(store, other, Backoff(lambda: 0.0))  # type: ignore[arg-type]  # as above
     unanswered.find_published()
     assert all(result.awaits_store for _, result in other.items()), "the store did not say what it has"
+
+
+def test_a_start_publishes_a_history_that_lacks_the_newest_solve(tmp_path: Path) -> None:
+    """The last engine ended after a task published the board, and before it published the history, which had its full length already."""
+    store, results = Store(), solved(tmp_path)
+    first = Reconciler(store, results, Backoff(lambda: 0.0))  # type: ignore[arg-type]  # no Redis
+    first.publish()
+    whole = dict(store.newest)
+    store.newest["copeland"] = msgspec.structs.replace(store.boards["copeland"], position=1).solve
+    again = Reconciler(store, results_in(tmp_path), Backoff(lambda: 0.0))  # type: ignore[arg-type]  # as above
+    again.find_published()
+    again.publish()
+    assert (store.newest, store.published) == (whole, 7)
+
+
+def test_a_file_that_cannot_be_read_does_not_hold_up_other_boards(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store, results = Store(), solved(tmp_path)
+    files, first = results.files._files, next(iter(results))
+    assert isinstance(files, Files)
+    files.unreadable = f"/{first.board}/"
+    reconciler = Reconciler(store, results, Backoff(lambda: 0.0))  # type: ignore[arg-type]  # no Redis
+    for _ in range(3):
+        reconciler.publish()
+    assert sorted(store.boards) == sorted(job.board for job in results if job != first)
+    assert caplog.text.count("cannot be published") == 1
+    files.unreadable = ""
+    reconciler.publish()
+    assert first.board in store.boards
 
 
 def test_a_start_reads_the_newest_result_of_each_board_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,6 +231,21 @@ def test_an_erased_name_is_replaced_in_files_and_histories(tmp_path: Path) -> No
     assert written.start.strategies == ((name.token, "bob"),)
 
 
+def test_a_solve_that_ends_before_the_erased_results_were_published_does_not_leave_names_in_the_history(tmp_path: Path) -> None:
+    """Its task adds it to the history in the store, whose earlier solves still have the name. The engine publishes the whole history."""
+    results = newest_in(tmp_path)
+
+    def publish(position: int) -> bool:
+        board = msgspec.structs.replace(board_at(position), sequence=results.next_sequence())
+        results.delivered(JOB, Delivery(best_rows(board), results.files.write(board), history=position))
+        return results[JOB].awaits_store
+
+    assert not publish(1)
+    assert not publish(2)
+    results.erase(JOB, NameMatcher([erased_name("a", ())]))
+    assert publish(3)
+
+
 class Unremovable(BlobFiles):
     """Files that cannot be removed while `refuses` is true."""
 

@@ -91,7 +91,7 @@ class Store:
 
     def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
         self.fails()
-        found = {method: StoredBoard(board, len(self.histories_held.get(method, ()))) for method, board in self.boards.items()}
+        found = {method: StoredBoard(board, len(self.histories_held.get(method, ())), board.solve) for method, board in self.boards.items()}
         return dict.fromkeys(pools, found)
 
 
@@ -493,6 +493,20 @@ def test_a_pool_that_starves_shows_in_the_metrics(tasks: Solves, tmp_path: Path)
     end_newest(tasks)
     runner.step(401.0, [manifest_at(2)], control)
     assert stuck not in runner.health(401.0).outdated
+
+
+def test_a_board_whose_solve_failed_ages_until_a_season_without_outcomes_begins(tasks: Solves, tmp_path: Path) -> None:
+    runner, _, method = solved_once(tasks, tmp_path, "log a")
+    runner.step(100.0, [manifest_at(2)], ControlState())
+    while method_of(tasks.newest) != method:
+        end_newest(tasks)
+        runner.step(101.0, [manifest_at(2)], ControlState())
+    tasks.newest.end(RuntimeError("broken"))
+    runner.step(102.0, [manifest_at(2)], ControlState())
+    assert runner.health(200.0).outdated[method] == 100.0
+    season = msgspec.structs.replace(manifest_at(2), pools=[msgspec.structs.replace(manifest_at(2).pools[0], generation=2, outcomes=0)])
+    runner.step(201.0, [season], ControlState())
+    assert method not in runner.health(300.0).outdated, "readers see an empty board, and no solve can change that"
 
 
 def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: Solves, tmp_path: Path) -> None:
