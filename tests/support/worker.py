@@ -76,6 +76,10 @@ def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
     thread.start()
     try:
         yield worker
+    except BaseException as error:
+        if failures:  # why the test waited in vain
+            raise failures[0] from error
+        raise
     finally:
         worker.stop()
         thread.join(PATIENCE)
