@@ -81,8 +81,8 @@ def compared(board: Board, solved: SolvedBoards, index: AgentIndex | NoIndex | N
         board: The board.
         solved: The solved boards in the store.
         index: The pool's index of agents; or why it is missing. Only live boards need it.
-        since: The wanted time, in seconds since 1970. If nothing so old is kept, the oldest is taken, if it
-            is an hour old.
+        since: The wanted time, in seconds since 1970. If nothing so old is kept, the oldest is taken if it is an hour
+            old.
 
     Raises:
         StoreError: The store does not answer.

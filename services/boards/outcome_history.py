@@ -186,9 +186,10 @@ class OutcomeHistoryReader:
         Args:
             time: Seconds since 1970.
         """
-        if self._asked is None or self._asked[0] != time:  # all boards of a pool ask for the same time
-            self._asked = time, self._state_at(time)
-        return self._asked[1]
+        asked = self._asked  # another thread may replace it
+        if asked is None or asked[0] != time:  # all boards of a pool ask for the same time
+            asked = self._asked = time, self._state_at(time)
+        return asked[1]
 
     def _state_at(self, time: float) -> PastState | None:
         outcomes = begin = self._window.end
