@@ -22,12 +22,14 @@ from services.boards.store.solved import SolvedBoards
 log = logging.getLogger("equirank.boards")
 
 DAY: Final = 86_400.0
+_LEAST: Final = 3600.0
+"""Boards are not compared with a younger state: changes within minutes are mostly noise, and are taken for those of a day."""
 _STEP: Final = 60.0
 """The compared time moves by this many seconds at once, so that answers stay equal within them."""
 
 
 class LastDay(msgspec.Struct, frozen=True, kw_only=True):
-    """How many outcomes a pool had in the last 24 hours: from the first one whose time is in them, in the order of the log.
+    """How many outcomes of a pool have a time in the last 24 hours.
 
     Attributes:
         since: Begin of the 24 hours in seconds since 1970.
@@ -64,7 +66,7 @@ def last_day(index: AgentIndex | NoIndex | None, head: PoolHead, since: float) -
         return None
     if state is None:
         return None
-    return LastDay(since=since, outcomes=state.newer + newer, complete=state.is_reached or state.outcomes == 0)
+    return LastDay(since=since, outcomes=state.within + newer, complete=state.is_reached or state.outcomes == 0)
 
 
 def day_before(now: float) -> float:
@@ -79,7 +81,8 @@ def compared(board: Board, solved: SolvedBoards, index: AgentIndex | NoIndex | N
         board: The board.
         solved: The solved boards in the store.
         index: The pool's index of agents; or why it is missing. Only live boards need it.
-        since: The wanted time, in seconds since 1970. If nothing so old is kept, the oldest is taken.
+        since: The wanted time, in seconds since 1970. If nothing so old is kept, the oldest is taken if it is an hour
+            old.
 
     Raises:
         StoreError: The store does not answer.
@@ -104,19 +107,19 @@ def _with_solve(board: Board, solved: SolvedBoards, since: float) -> Board:
 
 
 def _solve_at(board: Board, solved: SolvedBoards, since: float) -> KeptSolve | None:
-    """The newest kept solve of the season at or before a time, else the oldest one.
+    """The newest kept solve of the season at or before a time, else the oldest one. Ratings by other parameters are not compared.
 
-    None if only the board itself is kept, or solves are published during every attempt to read.
+    None if only the board itself or solves of the last hour are kept, or solves are published during every attempt to read.
     """
     for _ in range(TRIES):
         history = solved.history(board.pool, board.name)
         first = solved.season(board.pool)
-        of_season = [at for at, past in enumerate(history) if past.generation >= first]
+        of_season = [at for at, past in enumerate(history) if past.generation >= first and past.parameters == history[0].parameters]
         if not of_season:
             return None
         at = next((at for at in of_season if history[at].solved_at <= since), of_season[-1])
-        if at == 0 and history[0].solved_at > since:
-            return None  # the board itself
+        if (at == 0 and history[0].solved_at > since) or _is_young(history[at].solved_at, since):
+            return None  # the board itself, or one of minutes ago
         found = solved.past(board.pool, board.name, at)
         if found is not None and found.past == history[at]:  # else a solve was published between the two reads
             return found
@@ -136,12 +139,17 @@ def _with_outcomes(board: Board, index: AgentIndex, since: float) -> Board:
 
 def _with_ratings(board: Board, index: AgentIndex, history: OutcomeHistoryReader, since: float) -> Board:
     state = history.state_at(since)
-    if state is None:
+    if state is None or _is_young(state.time, since):
         return board
     ids = index.ids([row.agent for row in board.rows]).tolist()
     ratings = history.ratings_before({agent for agent in ids if agent != UNKNOWN}, state.outcomes, board.method)
     rows = [_changed(row, None, ratings[agent]) if agent in ratings else row for row, agent in zip(board.rows, ids, strict=True)]
     return msgspec.structs.replace(board, rows=rows, earlier=Earlier(time=state.time, day=state.is_reached))
+
+
+def _is_young(time: float, since: float) -> bool:
+    """Whether a state is too young to be compared, where boards are compared with the time `since`."""
+    return time > since + DAY - _LEAST
 
 
 def _changed(row: AgentRow, rank: int | None, rating: float | None) -> AgentRow:

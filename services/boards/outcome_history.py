@@ -49,12 +49,12 @@ class RatingSeries(NamedTuple):
 class PastState(NamedTuple):
     """The state of a pool after some of its outcomes.
 
-    outcomes: Number of them. newer: Number of outcomes after them, up to the checkpoint. time: The time that was asked for, or that of the
-    first outcome after the state if this is the oldest one that is kept. is_reached: Whether it is as old as was asked for.
+    outcomes: Number of them. within: Number of searched outcomes whose time is the requested one or later. time: The requested time, or
+    that of the first outcome after the state if this is the oldest one that is kept. is_reached: Whether it is as old as was asked for.
     """
 
     outcomes: int
-    newer: int
+    within: int
     time: float
     is_reached: bool
 
@@ -81,6 +81,8 @@ class OutcomeHistoryReader:
         self._files, self._entry, self._window = files, entry, window
         self._chain = chained(listed, window.first)
         names = {file.name for segment in self._chain for file in segment}
+        self._asked: tuple[float, PastState | None] | None = None
+        """Time and answer of the newest search of `state_at`."""
         self._open: dict[str, Segment | None] = {} if known is None else {name: known.opened[name] for name in names & known.opened.keys()}
 
     @classmethod
@@ -174,46 +176,61 @@ class OutcomeHistoryReader:
         return times
 
     def state_at(self, time: float) -> PastState | None:
-        """The state before the pool's first outcome at or after a time; None if no outcome is kept. Raises `OSError`, `BadObject`.
+        """The state of the pool at a time; None if no outcome is kept. Raises `OSError`, `BadObject`.
 
-        It looks back from the newest outcome as far as outcomes are not before the time, at most through `LAST_TIMES_SEGMENTS` segments,
-        and not beyond outcomes that cannot be read.
+        Times need not ascend in the log, so this is the state that the times of the fewest outcomes contradict, the oldest of several. A
+        late outcome within the day does not end the day, and one outcome of a clock that is ahead does not begin it. The search goes
+        back to a complete segment whose outcomes are all before the time, at most through `LAST_TIMES_SEGMENTS` segments, and not beyond
+        outcomes that cannot be read.
 
         Args:
             time: Seconds since 1970.
         """
-        begin, oldest = self._window.end, None
+        asked = self._asked  # another thread may replace it
+        if asked is None or asked[0] != time:  # all boards of a pool ask for the same time
+            asked = self._asked = time, self._state_at(time)
+        return asked[1]
+
+    def _state_at(self, time: float) -> PastState | None:
+        outcomes = begin = self._window.end
+        oldest, within, margin, largest = None, 0, 0, 0
         for segment in self._unbroken():
-            since = np.flatnonzero(segment.times >= time)
-            if len(since) < len(segment.times) and (not len(since) or since[0] > 0):
-                outcomes = segment.first + int(since[0]) if len(since) else begin
-                return PastState(outcomes, self._window.end - outcomes, time, is_reached=True)
-            begin = segment.first
-            oldest = float(segment.times[0]) if len(segment.times) else oldest
-        return None if oldest is None else PastState(begin, self._window.end - begin, oldest, is_reached=False)
+            begin, here = segment.first, segment.times >= time
+            if len(here):
+                margins = margin + np.cumsum(np.where(here, 1, -1)[::-1])[::-1]  # outcomes at or after the time, less others, from each on
+                margin, best, oldest = int(margins[0]), int(np.argmax(margins)), float(segment.times[0])
+                if margins[best] >= largest:
+                    outcomes, largest = begin + best, int(margins[best])
+                within += int(np.count_nonzero(here))
+            if segment is not self._newest and not here.any():
+                break
+        if oldest is None:
+            return None
+        is_reached = outcomes > begin
+        return PastState(outcomes, within, time if is_reached else oldest, is_reached)
 
     def ratings_before(self, agents: Collection[int], outcomes: int, method: str) -> dict[int, float]:
         """Ratings of agents after the first `outcomes` outcomes of the pool, by their ids. Raises `OSError`, `BadObject`.
 
-        An agent without an outcome in the segments of `state_at` is absent.
+        An agent without an outcome in the `LAST_TIMES_SEGMENTS` newest segments is absent.
 
         Args:
             agents: Ids of the agents.
             outcomes: That of a state by `state_at`.
             method: Online method of the ratings.
         """
-        ratings: dict[int, float] = {}
+        places: dict[int, tuple[Segment, int, str]] = {}
         for segment in self._unbroken():
-            for agent in sorted(agents if segment.end > outcomes else set(agents) - ratings.keys()):
+            for agent in sorted(agents if segment.end > outcomes else set(agents) - places.keys()):
                 begin, end = segment.places_of(agent)
                 at = begin + segment.before(agent, outcomes) if end > begin else end
                 if at < end:  # the agent's first outcome in the segment that is after the state
-                    ratings[agent] = float(segment.rows(at, at + 1)[f"before.{method}"][0])
-                elif end > begin and agent not in ratings:
-                    ratings[agent] = float(segment.rows(end - 1, end)[f"after.{method}"][0])
-            if segment.end <= outcomes and len(ratings) == len(agents):
+                    places[agent] = segment, at, "before"
+                elif end > begin and agent not in places:
+                    places[agent] = segment, end - 1, "after"
+            if segment.end <= outcomes and len(places) == len(agents):
                 break
-        return ratings
+        return {agent: float(segment.rows(at, at + 1)[f"{when}.{method}"][0]) for agent, (segment, at, when) in places.items()}
 
     def _unbroken(self) -> Iterator[Segment]:
         """At most `LAST_TIMES_SEGMENTS` segments, newest first, up to the first outcome that cannot be read. Raises `OSError`."""

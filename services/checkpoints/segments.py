@@ -132,6 +132,8 @@ class Segment:
         begin, end = self.places_of(agent)
         if outcome >= self.end:
             return end - begin
+        if outcome <= self.first:
+            return 0
         low, high = begin, end
         while low < high:
             middle = (low + high) // 2

@@ -97,6 +97,10 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
     moved = points[2]["rating"] - points[0]["rating"]
     with browser.page(api.url, "/pools/cup/agents/ann") as page:
         page.wait(f"+{moved:.1f} in 24 hours by Elo", "last active")
+        assert page.evaluate(
+            "document.querySelector(document.querySelector('.person a[href^=\"#\"]').getAttribute('href')).textContent"
+        ).startswith("Why it moved in the last 24 hours")
+        page.click(".person a", "Why?")
         page.click("button", "Sum by opponent")
         page.wait(f"+{moved:.1f} by Elo in 2 games.")
         cells = page.evaluate("[...document.querySelectorAll('table.day tbody tr')].map((one) => one.innerText.split('\\t').join(' '))")

@@ -246,6 +246,11 @@ def test_a_leaderboard_has_the_change_of_the_day_or_says_since_when(filled: Runn
         page.until(f"{changes} === '▲1 +80,▼1 0,▼1 −60,–'")
         assert page.complaints() == []
         newest = solve(4, 1.0, [("rock", 1580.0), ("paper", 1540.0)])
-        filled.store.solved.publish_history("rps", "bradley_terry", map(kept, [solve(3, 600.0, [("paper", 1600.0)]), newest]))
+        filled.store.solved.publish_history("rps", "bradley_terry", map(kept, [solve(3, 7200.0, [("paper", 1600.0)]), newest]))
         assert filled.store.solved.publish(newest)
         page.until("document.querySelector('th.change')?.title.includes('the oldest kept solve of this season')")
+        minutes = solve(6, 1.0, [("rock", 1581.0), ("paper", 1540.0)])
+        filled.store.solved.publish_history("rps", "bradley_terry", map(kept, [solve(5, 600.0, [("paper", 1600.0)]), minutes]))
+        assert filled.store.solved.publish(minutes)
+        page.wait("1581")
+        page.until("document.querySelector('table.board') && !document.querySelector('th.change')")

@@ -283,7 +283,7 @@ function change(row, look) {
 /** What the column of changes compares. @param {any} board */
 function sinceWhen({ earlier, source }) {
   const oldest = source === "solved" ? "the oldest kept solve of this season" : "the oldest kept games";
-  return `Change of rank and rating since ${date(earlier.time)}${earlier.day ? "" : `, ${oldest}`}`;
+  return `Change of ${source === "solved" ? "rank and " : ""}rating since ${date(earlier.time)}${earlier.day ? "" : `, ${oldest}`}`;
 }
 
 /** @param {any} row @param {any} look @param {string} interval */

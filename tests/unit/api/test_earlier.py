@@ -1,6 +1,8 @@
 """Ranks and ratings of a day before, on boards in JSON."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 import pytest
@@ -27,19 +29,27 @@ def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.state.history.SEGMENT_ROWS", 90)
 
 
-def served(api: Running, folder: Path, *, begin: float = 0.0) -> tuple[AgentIndex, PoolHead]:
-    """A pool of 200 games, a second apart. begin: time of the first one."""
+def served(
+    api: Running, folder: Path, *, begin: float = 0.0, times: Mapping[int, float] = MappingProxyType({})
+) -> tuple[AgentIndex, PoolHead]:
+    """A pool of 200 games, a second apart. begin: time of the first one. times: index of a game -> another time of it."""
     pool = ServedPool(api.store, folder)
-    state = folded(pool, [msgspec.structs.replace(game, time=begin + game.time) for game in games()])
+    state = folded(pool, [msgspec.structs.replace(game, time=times.get(i, begin + game.time)) for i, game in enumerate(games())])
     pool.checkpoint(state, 200, written_at=NOW - 5.0)
     head = pool.publish(state, 200, published_at=NOW)
     return AgentIndex.load(pool.files, head), head
 
 
-def solve(number: int, age: float, ratings: list[tuple[str, float | None]], generation: int = 1) -> SolvedBoard:
+def solve(
+    number: int,
+    age: float,
+    ratings: list[tuple[str, float | None]],
+    generation: int = 1,
+    parameters: dict[str, float | str | bool] | None = None,
+) -> SolvedBoard:
     """A solve that ended `age` seconds before now."""
     made = solved_of(method="bradley_terry", generation=generation, position=number, ratings=ratings)
-    return msgspec.structs.replace(made, sequence=number, solved_at=NOW - age)
+    return msgspec.structs.replace(made, sequence=number, solved_at=NOW - age, parameters=parameters or {})
 
 
 def publish(api: Running, *solves: SolvedBoard) -> None:
@@ -68,9 +78,9 @@ def test_the_oldest_outcome_in_reach_stands_in_for_an_older_time(api: Running, t
     whole = index.history.state_at(-1.0)
     assert whole == (0, 200, 0.0, False)
     monkeypatch.setattr(outcome_history, "LAST_TIMES_SEGMENTS", 2)
-    state = index.history.state_at(-1.0)
+    state = index.history.state_at(-2.0)
     assert state is not None
-    assert (state.is_reached, state.time, state.newer) == (False, float(state.outcomes), 200 - state.outcomes)
+    assert (state.is_reached, state.time, state.within) == (False, float(state.outcomes), 200 - state.outcomes)
     assert 0 < state.outcomes < 200
     assert index.history.state_at(199.0) == (199, 1, 199.0, True)
 
@@ -120,12 +130,53 @@ def test_a_solved_board_is_compared_with_the_newest_solve_that_is_a_day_old(api:
 
 
 def test_a_solved_board_is_compared_with_the_oldest_solve_of_the_season_if_none_is_a_day_old(api: Running) -> None:
-    publish(api, solve(1, 2 * DAY, [("ann", 9.0)]), solve(2, 600.0, [("ann", 2.0)], 2), solve(3, 1.0, [("ann", 4.0)], 2))
+    publish(api, solve(1, 2 * DAY, [("ann", 9.0)]), solve(2, 7200.0, [("ann", 2.0)], 2), solve(3, 1.0, [("ann", 4.0)], 2))
     board = LiveBoard(["ann"], [1.0])
     head = head_of(published_at=NOW, online=["elo"], generation=2, season="autumn", season_generation=2)
     assert api.store.live.publish(head, 1, {"elo": board, ACTIVITY: board})
     found = api.client.get(f"{BOARDS}/bradley_terry?count=9").json()
-    assert (found["earlier"], found["rows"][0]["earlier_rating"]) == ({"time": NOW - 600.0, "day": False}, 2.0)
+    assert (found["earlier"], found["rows"][0]["earlier_rating"]) == ({"time": NOW - 7200.0, "day": False}, 2.0)
+
+
+def test_no_board_is_compared_with_a_state_of_minutes_ago(api: Running, tmp_path: Path) -> None:
+    served(api, tmp_path, begin=NOW - 300.0)
+    publish(api, solve(1, 600.0, [("ann", 9.0)]), solve(2, 1.0, [("ann", 4.0)]))
+    boards = {board["method"]: board for board in api.client.get(f"{BOARDS}?count=9").json()["boards"]}
+    assert boards["elo"]["rows"]
+    assert boards["bradley_terry"]["rows"]
+    assert not any("earlier" in board for board in boards.values())
+
+
+def test_a_solve_with_other_parameters_is_not_compared(api: Running) -> None:
+    old = solve(1, 2 * DAY, [("ann", 9.0)], parameters={"prior": 2.0})
+    publish(api, old, solve(2, 1.0, [("ann", 4.0)], parameters={"prior": 1.0}))
+    assert "earlier" not in api.client.get(f"{BOARDS}/bradley_terry?count=9").json()
+    publish(api, old, solve(2, 1.0, [("ann", 4.0)], parameters={"prior": 1.0}), solve(3, 0.5, [("ann", 5.0)], parameters={"prior": 2.0}))
+    found = api.client.get(f"{BOARDS}/bradley_terry?count=9").json()
+    assert (found["earlier"], found["rows"][0]["earlier_rating"]) == ({"time": NOW - 2 * DAY, "day": True}, 9.0)
+
+
+def test_late_outcomes_at_the_begin_of_each_segment_do_not_end_the_day(api: Running, tmp_path: Path) -> None:
+    index, _ = served(api, tmp_path / "ordered")
+    assert index.history is not None
+    late = [segment.first for segment in index.history.segments() if segment.first > 30]
+    assert len(late) > 2
+    index, _ = served(api, tmp_path / "late", times=dict.fromkeys(late, -5.0))
+    assert index.history is not None
+    assert index.history.state_at(30.0) == (30, 170 - len(late), 30.0, True)
+
+
+def test_a_clock_ahead_does_not_begin_the_day(api: Running, tmp_path: Path) -> None:
+    index, _ = served(api, tmp_path, times={100: 299.0})
+    assert index.history is not None
+    assert index.history.state_at(150.0) == (150, 51, 150.0, True)
+
+
+def test_late_outcomes_after_those_of_the_day_are_not_of_the_day(api: Running, tmp_path: Path) -> None:
+    begin = day_before(NOW) - 100.0
+    served(api, tmp_path, begin=begin, times=dict.fromkeys(range(170, 200), begin - 50.0))
+    answer = api.client.get(f"{BOARDS}?count=1").json()
+    assert answer["last_day"] == {"since": day_before(NOW), "outcomes": 70, "complete": True}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ function unseen(met, expected) {
   return Math.abs((met.wins + met.draws / 2) / met.games - expected) > ERRORS * error;
 }
 const DAY = 86_400;
+const LATEST = 1800; // seconds by which the day of an open page is late at most
 
 /** @extends Live */
 export default class AgentPage extends Live {
@@ -43,6 +44,7 @@ export default class AgentPage extends Live {
     const curve = method || !profile || profile.last_played !== null ? method : this.leading(profile); // without a history of outcomes, a solved method
     if (profile?.no_record === null && curve !== undefined) {
       feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), 10];
+      if (Date.now() / 1000 - DAY - this.dayAgo > LATEST) this.dayAgo = Math.floor(Date.now() / 1000) - DAY;
       feeds.before = [poolUrl(pool, `${at}/history`, { method: curve, points: 4, to: this.dayAgo }), 3600];
     }
     if (this.value("profile")?.games) {
@@ -67,6 +69,7 @@ export default class AgentPage extends Live {
       ${this.slices(profile)}
       ${this.tasks(profile)}
       ${this.curve()}
+      ${this.moved()}
       ${this.opponents()}
       ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />`}
       ${this.outcomes()}
@@ -103,7 +106,7 @@ export default class AgentPage extends Live {
       <tbody>${rows.map(([method, one]) => {
         const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
         return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
-          <td class="number">${isOutside(method, one) ? "outside the lottery" : `${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}`}${one.rank_low !== undefined && one.rank_low !== one.rank_high ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
+          <td class="number">${isOutside(method, one) ? "outside the lottery" : `${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}`}${one.rank_low !== undefined && one.rank_low !== one.rank_high && !isOutside(method, one) ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
           <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
       })}</tbody></table></section>`;
   }
@@ -138,7 +141,18 @@ export default class AgentPage extends Live {
   dayChange() {
     const [now, before] = [this.value("history"), this.value("before")].map((history) => history?.points[history.points.length - 1]);
     if (typeof now?.rating !== "number" || typeof before?.rating !== "number") return null;
-    return html`<p>${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours by ${title(this.value("history").method)}</p>`;
+    return html`<p>${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours by ${title(this.value("history").method)}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
+  }
+
+  /** Whether a game of the last 24 hours is known, which can explain a change. */
+  hasMoved() {
+    return (this.value("outcomes")?.outcomes ?? []).some((/** @type {any} */ one) => one.time >= Date.now() / 1000 - DAY);
+  }
+
+  /** The answer to the question of the change within a day. */
+  moved() {
+    const method = this.value("outcomes")?.method;
+    return this.hasMoved() ? html`<${LastDay} key=${method} pool=${this.props.pool} agent=${this.props.agent} method=${method} />` : null;
   }
 
   curve() {
@@ -150,7 +164,7 @@ export default class AgentPage extends Live {
     const table = [["time", "rating", "low", "high", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.low ?? "", point.high ?? "", point.outcome ?? ""])];
     const now = this.value("profile").methods[history.method];
     const banded = points.length > 1 && points.some((/** @type {any} */ point) => typeof point.low === "number");
-    const interval = banded ? "The band is the 95 % interval of each solve." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
+    const interval = points.length < 2 ? "" : banded ? "The band is the 95 % interval of each solve." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
     return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
       ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now)}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
@@ -178,8 +192,7 @@ export default class AgentPage extends Live {
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
       <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
         <td class=${one.result}>${one.result}</td><td class="number">${percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
-        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table>
-      <${LastDay} key=${answer.method} pool=${pool} agent=${this.props.agent} method=${answer.method} /></section>`;
+        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table></section>`;
   }
 }
 
@@ -207,9 +220,9 @@ class LastDay extends Component {
 
   render() {
     const { games, cut, error, busy } = this.state;
-    return html`<h3>Why it moved in the last 24 hours</h3>
+    return html`<section class="card" id="moved"><h2>Why it moved in the last 24 hours</h2>
       ${games ? null : html`<p><button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Sum by opponent"}</button></p>`}
-      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${games ? this.sums(games, cut) : null}</div>`;
+      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${games ? this.sums(games, cut) : null}</div></section>`;
   }
 
   /** @param {any[]} games @param {boolean} cut Whether the day has more games. */
