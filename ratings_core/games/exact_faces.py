@@ -29,6 +29,10 @@ DIGITS: Final = 14
 """Payoffs are decimals if all have at most so many digits, relative to the power of ten above the largest."""
 LARGEST_DENOMINATOR: Final = 10_000
 """Of fractions that payoffs over the largest can stand for."""
+LARGEST_COMMON: Final = 2**160
+"""Largest common denominator of these fractions. Many different ones, such as shares of a few thousand games for each pair, would make
+whole numbers of thousands of digits, which take minutes and do not fit into float64.
+"""
 GRID: Final = 2**54
 """Other payoffs, over the largest, are multiples of one over this, which is half of the last digit of float64."""
 MOST_ENTRIES: Final = 2_000
@@ -103,8 +107,8 @@ def whole_payoffs(payoffs: Floats) -> Whole:
     """`payoffs` times one factor, in whole numbers.
 
     Decimals of at most 14 digits are exact. Otherwise payoffs are divided by the largest, and those within 4e-16 of a fraction with a
-    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others keep 54 binary digits after the
-    point. Numbers that differ by at most 4e-16 are equal.
+    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others, or all if the common denominator
+    exceeds `LARGEST_COMMON`, keep 54 binary digits after the point. Numbers that differ by at most 4e-16 are equal.
     """
     largest = float(np.abs(payoffs).max()) or 1.0
     decimals = payoffs / 10.0 ** min(np.ceil(np.log10(largest)), 308.0) * 10.0**DIGITS  # 1e309 is beyond float64
@@ -115,6 +119,8 @@ def whole_payoffs(payoffs: Floats) -> Whole:
     first = np.append(0, np.flatnonzero(np.diff(sizes) > ROUNDING) + 1)
     fractions = [_fraction(size) for size in sizes[first].tolist()]
     common = lcm(*(own.denominator for own in fractions))
+    if common > LARGEST_COMMON:
+        fractions, common = [Fraction(round(size * GRID), GRID) for size in sizes[first].tolist()], GRID
     whole = np.array([own.numerator * (common // own.denominator) for own in fractions], object)
     group = np.searchsorted(first, place.reshape(payoffs.shape), side="right") - 1
     return np.asarray(whole[group] * np.sign(payoffs).astype(int).astype(object), np.object_)

@@ -164,7 +164,9 @@ def test_two_limits_that_are_nearly_opposite_leave_an_edge_with_the_largest_entr
 
 def test_games_at_which_the_path_gets_stuck_are_solved_in_whole_numbers():
     """The path ended at a gap of 1.07e-9, above the tolerance."""
-    scores = np.array([[0] * 12, [0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0], [0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1, 1], [1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0]], float)
+    scores = np.array(
+        [[0] * 12, [0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0], [0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1, 1], [1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0]], float
+    )
     scores[1:, 8:] += 1e-9 * np.array(
         [
             [2.058798983076707, 1.7932781628701377, -0.009903935839959525, 0.16418292471276205],
@@ -193,6 +195,20 @@ def test_payoffs_are_whole_numbers_of_the_decimals_and_fractions_that_they_stand
     ]
     thirds = whole_payoffs(np.array([1 / 3, 2 / 3, -1 / 3, 0.0]))
     assert thirds.tolist() == [1, 2, -1, 0]
+
+
+def test_shares_of_many_different_numbers_of_games_do_not_make_endless_numbers():
+    """Their common denominator has 1,200 binary digits, which whole numbers carried and slacks did not fit into float64."""
+    rng = np.random.default_rng(1)
+    games = rng.integers(5000, 10_000, (20, 20))
+    shares = np.triu(rng.integers(-5000, 5000, (20, 20)) / games, 1)
+    shares[0, 1] = 1.0
+    whole = whole_payoffs(shares - shares.T)
+    assert (whole == -whole.T).all()
+    assert max(abs(own) for own in whole.ravel().tolist()) == module.GRID
+    tied = shares - shares.T
+    tied[:4], tied[:, :4] = 0.0, 0.0
+    assert exact_face(whole_payoffs(tied)).point.entropy_gap <= 1e-8
 
 
 @pytest.mark.parametrize("largest", [1e-300, 1.7e308])
