@@ -65,7 +65,7 @@ def normal_reach(method: Method, source: Resampling) -> float:
 def possible_ratings(method: Method, agents: int) -> tuple[float, float]:
     """Least and largest rating that a method can give to one of `agents` agents, if its normal intervals could exceed them; else infinite.
 
-    True ratings are in this range, too, so intervals that end there cover as often as without it.
+    True ratings are in this range, too, so intervals lose no coverage by ending there.
     """
     return (0.0, agents - 1.0) if method.name == "copeland" else (-inf, inf)
 
