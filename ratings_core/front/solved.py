@@ -15,7 +15,7 @@ from ratings_core.front.rating import Rating
 from ratings_core.methods.method import Rated
 from ratings_core.methods.refits import LEVEL, Refits, around, reach_of, sample
 from ratings_core.methods.registry import Taken, ranking_of, taken
-from ratings_core.methods.resampling import normal_reach, resampling
+from ratings_core.methods.resampling import normal_reach, possible_ratings, resampling
 from ratings_core.options import Value
 from ratings_core.problems.inputs import GamesInput, PairsInput, Problem
 
@@ -106,7 +106,8 @@ def _with_refits(run: Taken, rating: Rating, seconds: float) -> Rating:
     if (why := refits.why_not) is not None:
         return replace(rating, extra={**rating.extra, "no_intervals_because": why})
     ends = refits.intervals()
-    low, high = around(rating.ratings, ends, reach_of(ends, normal_reach(run.method, source)))
+    reach, possible = reach_of(ends, normal_reach(run.method, source)), possible_ratings(run.method, len(run.problem.names))
+    low, high = around(rating.ratings, ends, reach, possible)
     rank = rating.ranking.rank
     about = {"intervals": f"{len(refits.whole.ratings)} refits", "assumes": source.assumes}
     return replace(

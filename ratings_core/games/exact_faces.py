@@ -16,13 +16,11 @@ from math import lcm
 from typing import Final
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.games.face import FacePoint, climbed
 from ratings_core.games.supports import ROUNDING, Mask, placed
-from ratings_core.games.whole_tableau import Tableau, Whole
+from ratings_core.games.whole_tableau import Labels, Tableau, Whole
 from ratings_core.solution import Floats
 
 TOTAL: Final = 0
@@ -31,6 +29,10 @@ DIGITS: Final = 14
 """Payoffs are decimals if all have at most so many digits, relative to the power of ten above the largest."""
 LARGEST_DENOMINATOR: Final = 10_000
 """Of fractions that payoffs over the largest can stand for."""
+LARGEST_COMMON: Final = 2**160
+"""Largest common denominator of these fractions. Many different ones, such as shares of a few thousand games for each pair, would make
+whole numbers of thousands of digits, which take minutes and do not fit into float64.
+"""
 GRID: Final = 2**54
 """Other payoffs, over the largest, are multiples of one over this, which is half of the last digit of float64."""
 MOST_ENTRIES: Final = 2_000
@@ -105,8 +107,8 @@ def whole_payoffs(payoffs: Floats) -> Whole:
     """`payoffs` times one factor, in whole numbers.
 
     Decimals of at most 14 digits are exact. Otherwise payoffs are divided by the largest, and those within 4e-16 of a fraction with a
-    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others keep 54 binary digits after the
-    point. Numbers that differ by at most 4e-16 are equal.
+    denominator of at most 10,000 are that fraction; without this, thirds would not add up. The others, or all if the common denominator
+    exceeds `LARGEST_COMMON`, keep 54 binary digits after the point. Numbers that differ by at most 4e-16 are equal.
     """
     largest = float(np.abs(payoffs).max()) or 1.0
     decimals = payoffs / 10.0 ** min(np.ceil(np.log10(largest)), 308.0) * 10.0**DIGITS  # 1e309 is beyond float64
@@ -117,6 +119,8 @@ def whole_payoffs(payoffs: Floats) -> Whole:
     first = np.append(0, np.flatnonzero(np.diff(sizes) > ROUNDING) + 1)
     fractions = [_fraction(size) for size in sizes[first].tolist()]
     common = lcm(*(own.denominator for own in fractions))
+    if common > LARGEST_COMMON:
+        fractions, common = [Fraction(round(size * GRID), GRID) for size in sizes[first].tolist()], GRID
     whole = np.array([own.numerator * (common // own.denominator) for own in fractions], object)
     group = np.searchsorted(first, place.reshape(payoffs.shape), side="right") - 1
     return np.asarray(whole[group] * np.sign(payoffs).astype(int).astype(object), np.object_)
@@ -198,14 +202,14 @@ def _remove(at: Tableau, labels: set[int]) -> None:
     at.remove(np.isin(at.basis, zero), np.isin(at.labels, zero))
 
 
-def _most_even(at: Tableau, inside: dict[int, Fraction], columns: NDArray[np.int64], deadline: Deadline) -> FacePoint:
+def _most_even(at: Tableau, inside: dict[int, Fraction], columns: Labels, deadline: Deadline) -> FacePoint:
     """The point of largest entropy of the face. columns: labels of the columns that are played."""
     total = sum((inside[label] for label in columns.tolist()), Fraction(0))
     start = np.array([float(inside[label] / total) for label in columns.tolist()])
     if not len(at.labels):
         return FacePoint(start, single=True, proven=True)
     slacks = np.array([label for label in inside if label < 0], np.int64)
-    along, slopes = _directions(at, columns, slacks)
+    along, slopes = _directions(at, inside, columns, slacks)
     slack = np.array([float(inside[label] / total) for label in slacks.tolist()])
     size = np.abs(slopes).max(axis=1, initial=0.0)
     bounded = size > 0
@@ -213,27 +217,29 @@ def _most_even(at: Tableau, inside: dict[int, Fraction], columns: NDArray[np.int
     return replace(climbed(start, along, slopes, slack, deadline), proven=True)
 
 
-def _directions(at: Tableau, columns: NDArray[np.int64], slacks: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """An orthonormal basis of the directions of the face, and the change of each slack along each.
+def _directions(at: Tableau, inside: dict[int, Fraction], columns: Labels, slacks: Labels) -> tuple[Floats, Floats]:
+    """A basis of the directions of the face, and the change of each slack along each.
 
-    The tableau has a direction for each variable that is not basic, and near copies can make these nearly parallel. Exact pivots, each on
-    the largest entry that is left, choose strategies instead whose changes determine all other changes by factors of about 1.
+    The tableau has a direction for each variable that is not basic, and near copies can make these nearly parallel. Exact pivots choose
+    variables instead whose changes determine all other changes. Each is on the entry that is left with the largest share of its variable's
+    value: so the smallest probabilities and slacks are coordinates, and rounding errors of others do not reach them.
     """
     row_of = {label: row for row, label in enumerate([*columns.tolist(), *slacks.tolist()])}
     changes = np.zeros((len(row_of), len(at.labels)), object)
     changes[[row_of[label] for label in at.basis.tolist()]] = -at.table[:, :-1]
     changes[[row_of[label] for label in at.labels.tolist()], np.arange(len(at.labels))] = at.denominator
     denominator = at.denominator
-    left = np.ones((len(columns), changes.shape[1]), bool)
+    most = max(inside[label] for label in row_of)
+    smallness = np.array([int(most / inside[label]) for label in row_of], object)
+    left = np.ones(changes.shape, bool)
     for _ in range(changes.shape[1]):
-        sizes = np.where(left, np.abs(changes[: len(columns)]), -1)
+        sizes = np.where(left, np.abs(changes) * smallness[:, None], -1)
         row, column = divmod(int(np.argmax(sizes)), sizes.shape[1])
         chosen, pivot = changes[:, column].copy(), changes[row, column]
         changes = (changes * pivot - np.outer(chosen, changes[row])) // denominator
         changes[:, column] = chosen
         denominator = pivot
         left[row], left[:, column] = False, False
-    exact = np.asarray(changes / denominator, np.float64)
-    along, triangle = np.linalg.qr(exact[: len(columns)])
-    slopes = scipy.linalg.solve_triangular(triangle, exact[len(columns) :].T, trans=1).T
-    return np.asarray(along, np.float64), np.asarray(slopes, np.float64)
+    along = np.asarray(changes / denominator, np.float64)
+    along /= np.abs(along[: len(columns)]).max(axis=0)
+    return along[: len(columns)], along[len(columns) :]

@@ -26,6 +26,18 @@ STILL: Final = 1e-15
 """The iteration has converged if no probability changes by more than this."""
 LEAST_PRODUCT: Final = 1e-24
 """Smallest target for slack times multiplier: the barrier then changes probabilities by at most the square root of this."""
+FADED: Final = 1e-16
+"""Of a smaller probability, a step may take this much, which moves payoffs by rounding only: the largest entropy can want far less than
+float64 holds, such as exp(-1e12).
+"""
+FAINTEST: Final = 1e-30
+"""Probabilities do not fall below this."""
+RIDGES: Final = (0.0, 1e-15, 1e-13, 1e-11)
+"""Shares of the diagonal that are added in turn to a curvature that is singular in float64."""
+LATE_PRODUCT: Final = 1e-16
+"""Target from which points are candidates for the answer. Rounding can move later ones away again."""
+SMALL_GAP: Final = 1e-12
+"""Of points with at most this entropy gap, the last one is the most accurate."""
 MAX_STEPS: Final = 200
 
 
@@ -87,35 +99,55 @@ def _on_equalities(point: Floats, range_basis: Floats, triangle: Floats, wanted:
 
 
 def climbed(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, deadline: Deadline) -> FacePoint:
-    """The point of largest entropy, from a positive one. along: orthonormal directions of the face (k, d); slopes, slack: changes of the
+    """The point of largest entropy, from a positive one. along: a basis of the face's directions (k, d); slopes, slack: changes of the
     inequalities along these (., d), and their values at the start (.,).
     """
     slack = np.maximum(slack, FLOOR)
     multiplier = np.minimum(1.0, 1e-2 / slack)
+    best = FacePoint(strategy, entropy_gap=np.inf)
     for _ in range(MAX_STEPS):
         target = max(LEAST_PRODUCT, 0.1 * float(slack @ multiplier) / max(1, len(slack)))
         step, moved = _step(strategy, along, slopes, slack, multiplier, target)
+        if not np.isfinite(step).all():
+            break
         slack_step = slopes @ moved
         multiplier_step = (target - multiplier * slack_step) / slack - multiplier
-        length = min(_within(strategy, step), _within(slack, slack_step))
-        strategy, slack = strategy + length * step, slack + length * slack_step
+        length = min(_within(np.maximum(strategy, FADED), step), _within(slack, slack_step))
+        strategy = np.maximum(strategy + length * step, np.minimum(strategy, FAINTEST))
+        slack = slack + length * slack_step
         multiplier = multiplier + _within(multiplier, multiplier_step) * multiplier_step
+        if target <= LATE_PRODUCT:
+            best = _better(best, _point(strategy, along, slopes, slack, multiplier))
         if deadline.passed() or (float(np.abs(step).max()) <= STILL and target <= LEAST_PRODUCT):
             break
-    strategy = strategy / strategy.sum()
-    return FacePoint(strategy, entropy_gap=_entropy_gap(strategy, along, slopes, slack, multiplier))
+    return _better(best, _point(strategy, along, slopes, slack, multiplier))
+
+
+def _point(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats) -> FacePoint:
+    shares = strategy / strategy.sum()
+    return FacePoint(shares, entropy_gap=_entropy_gap(shares, along, slopes, slack, multiplier))
+
+
+def _better(before: FacePoint, after: FacePoint) -> FacePoint:
+    return after if after.entropy_gap <= max(SMALL_GAP, before.entropy_gap) else before
 
 
 def _step(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats, target: float) -> tuple[Floats, Floats]:
-    """Newton's step of the strategy, and its coordinates along the face."""
+    """Newton's step of the strategy, and its coordinates along the face. NaN if binding inequalities exceed the other terms too far."""
     curvature = (along.T / strategy) @ along + (slopes.T * (multiplier / slack)) @ slopes
-    uphill = slopes.T @ (target / slack) - along.T @ np.log(strategy)
-    scale = 1 / np.sqrt(np.diagonal(curvature))
-    try:
-        coordinates = scale * scipy.linalg.cho_solve(scipy.linalg.cho_factor(curvature * np.outer(scale, scale)), scale * uphill)
-    except scipy.linalg.LinAlgError:  # binding inequalities exceed the other terms beyond double precision
-        coordinates = scale * np.linalg.lstsq(curvature * np.outer(scale, scale), scale * uphill)[0]
+    coordinates = _solved(curvature, slopes.T @ (target / slack) - along.T @ np.log(strategy))
     return along @ coordinates, coordinates
+
+
+def _solved(curvature: Floats, rhs: Floats) -> Floats:
+    """The solution x of curvature x = rhs, for a positive definite curvature; NaN if it is too far from that in float64."""
+    scale = 1 / np.sqrt(np.diagonal(curvature))
+    scaled = curvature * np.outer(scale, scale)
+    for ridge in RIDGES:
+        factor, failed = scipy.linalg.lapack.dpotrf(scaled + ridge * np.eye(len(scale)))
+        if not failed:
+            return np.asarray(scale * scipy.linalg.lapack.dpotrs(factor, scale * rhs)[0], np.float64)
+    return np.full(len(rhs), np.nan)
 
 
 def _within(values: Floats, step: Floats) -> float:
@@ -125,6 +157,10 @@ def _within(values: Floats, step: Floats) -> float:
 
 
 def _entropy_gap(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats) -> float:
-    """Dual minus primal value, with w such that C w + D z is log p minus `rest`, the component of log p - D z along the face."""
-    rest = along @ (along.T @ np.log(strategy) - slopes.T @ multiplier)
+    """Dual minus primal value, with w such that C w + D z is log p minus `rest`, the component of log p - D z along the face.
+
+    Components are orthogonal in the metric of the entropy's curvature, in which small probabilities weigh as much as large ones.
+    """
+    uphill = along.T @ np.log(strategy) - slopes.T @ multiplier
+    rest = along @ _solved((along.T / strategy) @ along, uphill) / strategy
     return abs(float(scipy.special.logsumexp(np.log(strategy) - rest) + strategy @ rest + slack @ multiplier))

@@ -63,7 +63,8 @@ def judged(found: SolutionT, options: ZeroSumOptions, what: str, data: str) -> S
         return found
     raise SolverError(
         f"{what} does not reach tolerance {options.tolerance:g}: {_shortfall(found)}; "
-        f"raise tolerance, max_iterations or max_seconds, rescale {data} of very different size, or set accept_approximate",
+        f"raise tolerance, max_iterations or max_seconds, rescale {data} of very different size, round them so that near copies become "
+        "copies, or set accept_approximate",
         found,
     )
 

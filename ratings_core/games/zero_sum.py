@@ -177,14 +177,16 @@ def _solve_all(M: Floats, given: Floats, limits: Rules[PathOptions]) -> Symmetri
         support = played(point.strategy, point.slack)
         if point.gap <= GUESS_FROM and (single := only_symmetric(M, support)) is not None:
             return _symmetric(M, support, proven_point(single), point, limits)
-    if point.gap > limits.options.tolerance:
-        return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
     out = out_of_play(point.strategy, point.slack)
-    if in_doubt(point.strategy, point.slack) or hides_differences(M[np.ix_(~out, ~out)]):
-        exact = exact_symmetric(M, given, out, limits.deadline)
-        if exact is not None:
-            return _symmetric(M, exact.played, exact.point, point, limits)
-    settled = _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
+    stuck = point.gap > limits.options.tolerance
+    if stuck and point.iterations >= limits.options.max_iterations:
+        return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
+    doubt = stuck or in_doubt(point.strategy, point.slack) or hides_differences(M[np.ix_(~out, ~out)])
+    settled = None if doubt else _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
+    if settled is None and (exact := exact_symmetric(M, given, out, limits.deadline)) is not None:
+        return _symmetric(M, exact.played, exact.point, point, limits)
+    if doubt and not stuck:
+        settled = _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
     if settled is None:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
     support = settled
@@ -276,19 +278,21 @@ def _both_faces(A: Floats, given: Floats, limits: Rules[PathOptions]) -> tuple[F
         r, c = played(row, row_slack), played(column, column_slack)
         if point.gap <= GUESS_FROM and (single := only_equilibrium(A, r, c)) is not None:
             return proven_point(single[0]), proven_point(single[1]), point, r, c
-    if point.gap > limits.options.tolerance:
-        return _unfinished(row, r), _unfinished(column, c), point, r, c
     out = out_of_play(row, row_slack), out_of_play(column, column_slack)
-    if in_doubt(row, row_slack) or in_doubt(column, column_slack) or hides_differences(A[np.ix_(~out[0], ~out[1])]):
-        exact = exact_sides(A, given, out, limits.deadline)
-        if exact is not None:
-            return exact[0].point, exact[1].point, point, exact[0].played, exact[1].played
-    advantage = A - _value(A, r, c)
-    settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.options.close), limits)
-    settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.options.close), limits)
-    if settled_rows is None or settled_columns is None:
+    stuck = point.gap > limits.options.tolerance
+    if stuck and point.iterations >= limits.options.max_iterations:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
-    r, c = settled_rows, settled_columns
+    doubt = stuck or in_doubt(row, row_slack) or in_doubt(column, column_slack) or hides_differences(A[np.ix_(~out[0], ~out[1])])
+    close = unclear(row, row_slack, limits.options.close), unclear(column, column_slack, limits.options.close)
+    advantage = A - _value(A, r, c)
+    settled = None if doubt else _settled_sides(advantage, (r, c), close, limits)
+    if settled is None and (exact := exact_sides(A, given, out, limits.deadline)) is not None:
+        return exact[0].point, exact[1].point, point, exact[0].played, exact[1].played
+    if doubt and not stuck:
+        settled = _settled_sides(advantage, (r, c), close, limits)
+    if settled is None:
+        return _unfinished(row, r), _unfinished(column, c), point, r, c
+    r, c = settled
     block = advantage[np.ix_(r, c)]
     rows = point_of_largest_entropy(block, advantage[np.ix_(r, ~c)], inside(row, r), limits.deadline)
     columns = point_of_largest_entropy(-block.T, -advantage[np.ix_(~r, c)].T, inside(column, c), limits.deadline)
@@ -339,6 +343,15 @@ def _settled(advantage: Floats, support: Mask, close: Mask, limits: Rules[PathOp
         return playable(advantage, support & ~close, close, limits.deadline) if close.any() else support
     except SolverError:  # the point is an equilibrium up to its gap, but perhaps not the one of largest entropy
         return None
+
+
+def _settled_sides(
+    advantage: Floats, supports: tuple[Mask, Mask], close: tuple[Mask, Mask], limits: Rules[PathOptions]
+) -> tuple[Mask, Mask] | None:
+    """As `_settled`, for the rows and the columns."""
+    rows = _settled(advantage, supports[0], close[0], limits)
+    columns = None if rows is None else _settled(-advantage.T, supports[1], close[1], limits)
+    return None if rows is None or columns is None else (rows, columns)
 
 
 def _unfinished(strategy: Floats, support: Mask) -> FacePoint:

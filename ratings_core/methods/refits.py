@@ -194,13 +194,16 @@ def reach_of(intervals: Intervals, factor: float) -> Floats:
     return np.where(np.isfinite(intervals.error), factor * student * intervals.error, 0.0)
 
 
-def around(ratings: Floats, intervals: Intervals, reach: Floats) -> tuple[Floats, Floats]:
+def around(ratings: Floats, intervals: Intervals, reach: Floats, possible: tuple[float, float]) -> tuple[Floats, Floats]:
     """Ends of the intervals of ratings, float64 (m,): percentiles, extended to contain the rating and `reach` on both sides of it.
+
+    Ends beyond `possible`, the least and the largest possible rating, are moved there.
 
     Percentile intervals alone cover the true value less often than their level, because the bias of resampling moves their center in the
     direction opposite to the bias of the estimate. The union of both intervals has at least the coverage of each of them.
     """
     low, high = np.fmin(intervals.low, ratings - reach), np.fmax(intervals.high, ratings + reach)
+    low, high = np.maximum(low, possible[0]), np.minimum(high, possible[1])
     known = np.isfinite(ratings) & np.isfinite(intervals.low) & np.isfinite(intervals.high)
     return np.where(known, low, intervals.low), np.where(known, high, intervals.high)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from math import sqrt
+from math import inf, sqrt
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -60,6 +60,14 @@ def normal_reach(method: Method, source: Resampling) -> float:
         return 0.0
     n = source.units
     return sqrt(n / (n - 1)) * float(scipy.special.stdtrit(n - 1, _UPPER) / scipy.special.ndtri(_UPPER)) if n else 1.0
+
+
+def possible_ratings(method: Method, agents: int) -> tuple[float, float]:
+    """Least and largest rating that a method can give to one of `agents` agents, if its normal intervals could exceed them; else infinite.
+
+    True ratings are in this range, too, so intervals lose no coverage by ending there.
+    """
+    return (0.0, agents - 1.0) if method.name == "copeland" else (-inf, inf)
 
 
 def assumed(problem: Problem, method: Method) -> str:

@@ -7,15 +7,16 @@ agents do not change any more, or the time is spent.
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import NamedTuple
+from math import inf
+from typing import NamedTuple, Self
 
 import msgspec
 import numpy as np
 
 from ratings_core.analysis import intervals as core
 from ratings_core.methods.refits import LEVEL, TOP, Refits, reach_of, sample
-from ratings_core.methods.registry import Parameters, taken
-from ratings_core.methods.resampling import Resampling, normal_reach, resampling
+from ratings_core.methods.registry import Parameters, Taken, taken
+from ratings_core.methods.resampling import Resampling, normal_reach, possible_ratings, resampling
 from ratings_core.problems.inputs import Problem
 from services.boards.result import AgentRow, Intervals, SolveResult
 from services.solve.worker.normal_intervals import with_normal_intervals
@@ -29,6 +30,7 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
         rank_low, rank_high: Percentiles of the replicates' ranks.
         reach: Half width of the normal interval: the standard deviation of the replicates' ratings, times Student's quantile. 0 for
             methods whose ratings can jump when the data change a little.
+        possible: Least and largest possible rating; normal intervals end there.
     """
 
     low: float | None
@@ -36,6 +38,7 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
     rank_low: int
     rank_high: int
     reach: float = 0.0
+    possible: tuple[float, float] = (-inf, inf)
 
     def add_to(self, row: AgentRow) -> AgentRow:
         """The agent's row with its intervals: the percentiles, extended to contain the estimate and `reach` on both sides of it.
@@ -46,7 +49,8 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
         ranks = min(self.rank_low, row.rank), max(self.rank_high, row.rank)
         if row.rating is None or self.low is None or self.high is None:
             return msgspec.structs.replace(row, low=self.low, high=self.high, rank_low=ranks[0], rank_high=ranks[1])
-        low, high = min(self.low, row.rating - self.reach), max(self.high, row.rating + self.reach)
+        least, most = min(self.possible[0], row.rating), max(self.possible[1], row.rating)
+        low, high = max(least, min(self.low, row.rating - self.reach)), min(most, max(self.high, row.rating + self.reach))
         return msgspec.structs.replace(row, low=low, high=high, rank_low=ranks[0], rank_high=ranks[1])
 
 
@@ -57,11 +61,19 @@ class Facts(NamedTuple):
         names: Agents of the problem.
         about: Kind and assumptions of the resampling.
         reach: Factor of the replicates' deviations in normal intervals (`resampling.normal_reach`); 0 for no normal intervals.
+        possible: Least and largest possible rating (`resampling.possible_ratings`).
     """
 
     names: tuple[str, ...]
     about: Intervals
     reach: float
+    possible: tuple[float, float] = (-inf, inf)
+
+    @classmethod
+    def of(cls, prepared: Taken, source: Resampling) -> Self:
+        """Facts about a prepared solve and the resampling of its problem."""
+        names, method = prepared.problem.names, prepared.method
+        return cls(names, about(source), normal_reach(method, source), possible_ratings(method, len(names)))
 
 
 def about(source: Resampling) -> Intervals:
@@ -109,7 +121,7 @@ def add_intervals(
         return normal
     prepared = taken(method, problem, parameters)
     source = resampling(prepared.problem, prepared.method, prepared.values)
-    replication = Replication(Facts(prepared.problem.names, about(source), normal_reach(prepared.method, source)), result, seconds)
+    replication = Replication(Facts.of(prepared, source), result, seconds)
     base = seed_of("", 0, method) if seed is None else seed
     while not replication.done:
         first, most = replication.next
@@ -136,11 +148,11 @@ def measured(replication: Replication) -> tuple[Intervals, dict[str, Ends]]:
         settled=replication.settled,
         seconds=replicates.seconds,
     )
-    return intervals, _ends_of(facts.names, replication.intervals(), facts.reach)
+    return intervals, _ends_of(replication.intervals(), facts)
 
 
-def _ends_of(names: Sequence[str], intervals: core.Intervals, factor: float) -> dict[str, Ends]:
-    """Agent -> ends of its intervals. factor: `Facts.reach`."""
+def _ends_of(intervals: core.Intervals, facts: Facts) -> dict[str, Ends]:
+    """Agent -> ends of its intervals."""
     return {
         name: Ends(
             low=float(low) if np.isfinite(low) else None,
@@ -148,8 +160,15 @@ def _ends_of(names: Sequence[str], intervals: core.Intervals, factor: float) -> 
             rank_low=int(first),
             rank_high=int(last),
             reach=float(reach),
+            possible=facts.possible,
         )
         for name, low, high, first, last, reach in zip(
-            names, intervals.low, intervals.high, intervals.rank_low, intervals.rank_high, reach_of(intervals, factor), strict=True
+            facts.names,
+            intervals.low,
+            intervals.high,
+            intervals.rank_low,
+            intervals.rank_high,
+            reach_of(intervals, facts.reach),
+            strict=True,
         )
     }

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.errors import InputError, SolverError
+from ratings_core.games import exact_faces
 from ratings_core.voting.lotteries import LotteryOptions, iterated_maximal_lotteries, maximal_lottery
 
 METHODS = [maximal_lottery, iterated_maximal_lotteries]
@@ -222,6 +223,7 @@ def test_margins_too_far_apart_for_double_precision_are_an_error_with_what_was_f
 
 def test_a_support_that_no_program_decides_is_approximate(monkeypatch):
     monkeypatch.setattr(highspy.Highs, "run", lambda model: None)
+    monkeypatch.setattr(exact_faces, "MOST_ENTRIES", 0)
     tied = np.array([[0, 0, 1], [0, 0, 3], [-1, -3, 0]], float)
     with pytest.raises(SolverError, match="entropy gap") as caught:
         maximal_lottery(tied, options=LotteryOptions(close=1e9))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ratings_core.problems.inputs import GamesInput
 from ratings_core.tallies import PairCounts, PlaceCounts
-from services.boards.result import Intervals
-from services.solve.intervals.replicates import add_intervals
+from services.boards.result import AgentRow, Intervals
+from services.solve.intervals.replicates import Ends, add_intervals
 from services.solve.registry import methods
 
 METHODS = {
@@ -52,3 +52,19 @@ def test_copeland_of_a_sparse_pool_has_credible_intervals_that_include_all_estim
     assert "kappa" in found.intervals.assumes
     assert all(row.low is not None and row.low <= (row.rating or 0.0) <= (row.high or 0.0) for row in found.agents)
     assert any((row.low or 0.0) < (row.high or 0.0) for row in found.agents)
+
+
+def test_intervals_of_copeland_end_at_possible_scores() -> None:
+    """Normal intervals of draws reached below 0 wins and above one win over each opponent."""
+    problem = sparse_pool(1, 12, 0.5)
+    rows = add_intervals("copeland", problem, {}, methods.solve("copeland", problem), 3.0).agents
+    assert [row.low for row in rows if row.low is not None and row.low < 0] == []
+    assert [row.high for row in rows if row.high is not None and row.high > 11] == []
+    assert 0.0 in {row.low for row in rows}
+
+
+def test_an_interval_that_ends_at_possible_ratings_includes_an_estimate_beyond_them() -> None:
+    """A result can be older than the problem that is resampled, with more agents."""
+    ends = Ends(low=1.0, high=10.0, rank_low=1, rank_high=2, reach=5.0, possible=(0.0, 11.0))
+    found = ends.add_to(AgentRow(agent="ann", rank=1, rating=14.0))
+    assert (found.low, found.high) == (1.0, 14.0)
