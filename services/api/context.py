@@ -46,6 +46,8 @@ _WRITES: Final = 128
 """Largest number of requests that write or wait to write. More get 503 with Retry-After."""
 _WRITE_SECONDS: Final = 15.0
 """Seconds in which the log must store a request. A slower request is answered 503."""
+_SEARCH_SECONDS: Final = 15.0
+"""Seconds for a search of agents. A search takes milliseconds, but the first one after a start can wait for the compiler."""
 EXPORTS: Final = 2
 """Largest number of exports at a time in a process. More are answered 503."""
 DOWNLOADS: Final = 2
@@ -86,7 +88,7 @@ class Threads:
         self.past = Workers("a past board", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
         self.explanations = Workers("an explanation", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
         self.indexes = Workers("an index of agents", threads=1, places=_INDEX_PLACES, seconds=60.0)
-        self.searches = Workers("a search of agents", threads=2, places=_SEARCH_PLACES, seconds=5.0)
+        self.searches = Workers("a search of agents", threads=2, places=_SEARCH_PLACES, seconds=_SEARCH_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,8 @@ def list_(
     if format == "json":
         typer.echo(msgspec.json.encode(listed).decode())
         return
-    columns = "season", "status", "generation", "positions", "began", "ended", "keep", "outcomes", Column("final boards", overflow="fold")
-    table = Table(*columns, title=Text(pool), title_justify="left")
+    columns = "season", "status", "generation", "positions", "began", "ended", "keep", "outcomes", "final boards"
+    table = Table(*(Column(name, overflow="fold") for name in columns), title=Text(pool), title_justify="left")
     for season in listed:
         table.add_row(*map(Text, _cells(season)))
     console = Console(soft_wrap=True)
