@@ -8,12 +8,12 @@ import redis
 
 from ratings_core.methods import registry
 from ratings_core.methods.refits import sample
-from ratings_core.methods.resampling import normal_reach, resampling
+from ratings_core.methods.resampling import resampling
 from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.protocol import INSIGHT
 from services.boards.store.redis import RedisStore
 from services.boards.store.solved import SolvedBoards
-from services.solve.intervals.replicates import Facts, Replication, about, measured, seed_of, with_ends
+from services.solve.intervals.replicates import Facts, Replication, measured, seed_of, with_ends
 from services.solve.intervals.tasks import add_and_publish
 from services.solve.problems.checkpointed import problem
 from services.solve.worker.tasks import Delivery, Destination
@@ -95,7 +95,7 @@ def in_slices(world: World, board: SolvedBoard) -> SolvedBoard:
     bare = [msgspec.structs.replace(row, low=None, high=None, rank_low=None, rank_high=None) for row in result.agents]
     whole = registry.taken(result.method, problem(Kind.GAMES, world.state.arrays()), board.parameters)
     source = resampling(whole.problem, whole.method, whole.values)
-    found = Replication(Facts(whole.problem.names, about(source), normal_reach(whole.method, source)), result, 3600.0)
+    found = Replication(Facts.of(whole, source), result, 3600.0)
     while not found.done:
         first, most = found.next
         found.add(sample(whole, source, seed_of(POOL, position, result.method), first, min(most, 5), 3600.0))
