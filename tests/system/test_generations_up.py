@@ -130,7 +130,7 @@ def test_football_without_1000_matches_and_with_another_k(up: Installation) -> N
     changed = up.run("pools", "settings", POOL, "--set", "online.elo.k=20")
     assert changed.returncode == 0, changed.stdout + changed.stderr
     assert f"{MATCHES - RETRACTED} outcomes, {RETRACTED} left out" in changed.stdout
-    fold = FoldSettings(online={"elo": {"k": 20.0}, "sco": {}})
+    fold = FoldSettings(online={"elo": {"k": 20.0}, "sco": {}, "glicko2": {}})
     found = until(lambda: held(checkpoints, home, number + 1), "the other K checkpointed")
     assert found == expected(events, set(gone), RETRACTED, fold)
     assert f"{number + 1}" in up.run("pools", "list").stdout
