@@ -295,12 +295,13 @@ def _follow(columns: Columns, games: Games, first: int, end: int, room: _Room) -
             following[newest[entry] - begin] = member - begin
         newest[entry] = member
         following[member - begin] = _NONE
-    occurrences = finish - begin
+    members = finish - begin
+    occurrences = int(members)
     for member in range(begin, finish):
         if following[member - begin] == _NONE:
             a = agent[member]
             following[member - begin] = occurrences
-            last[occurrences - (finish - begin)] = a
+            last[occurrences - members] = a
             informed[occurrences], surprised[occurrences] = information[a], surprise[a]
             occurrences += 1
     return occurrences
