@@ -33,7 +33,7 @@ from ratings_core.online.glicko2_periods import (
     put,
     square,
 )
-from ratings_core.online.prequential import record, settle
+from ratings_core.online.prequential import record, score_duels, settle
 from ratings_core.online.trace import Tracing, average_expected
 from ratings_core.online.volatility import LANES
 from ratings_core.records.games import Games
@@ -74,9 +74,10 @@ class _Room(NamedTuple):
 
     learnt, missed: by side, sums over its opponents of g**2 E (1 - E) and of g (S - E): 1/v and delta/v of steps 3 and 4.
     mean, variance: by side, of one outcome at a time. information, surprise: by occurrence, sums of the agent. shown, spread: by
-    occurrence, rating and deviation that follow from them. following: by member, the agent's next occurrence. last: the agents of the
-    occurrences behind the members. newest: hash table from agents to their newest members, which are counted from the first of the batch.
-    lanes, owner, away: agents whose periods are to be closed, their ids, and their numbers of complete periods without a game.
+    occurrence, rating and deviation that follow from them. odds, results: of duels that are scored together. following: by member, the
+    agent's next occurrence. last: the agents of the occurrences behind the members. newest: hash table from agents to their newest
+    members, which are counted from the first of the batch. lanes, owner, away: agents whose periods are to be closed, their ids, and
+    their numbers of complete periods without a game.
     """
 
     learnt: _Floats
@@ -87,6 +88,8 @@ class _Room(NamedTuple):
     surprise: _Floats
     shown: _Floats
     spread: _Floats
+    odds: _Floats
+    results: _Floats
     following: _Counts
     last: _Counts
     newest: _Counts
@@ -138,6 +141,7 @@ def _room(games: Games) -> _Room:
     return _Room(
         np.empty(members), np.empty(members), np.empty(members), np.empty(members),
         np.empty(2 * members), np.empty(2 * members), np.empty(2 * members), np.empty(2 * members),
+        np.empty(members), np.empty(members),
         np.empty(members, np.int64), np.empty(members, np.int64), np.full(entries, _NONE, np.int64),
         new_lanes(), np.empty(LANES, np.int64), np.empty(LANES, np.int64),
     )  # fmt: skip
@@ -333,24 +337,28 @@ def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, t
     _, counts, sums = scoring
     traced, before, after, expected = trace
     side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, room.shown, room.spread
+    odds, results, unscored = room.odds, room.results, 0
     begin = agent_start[side_start[first]]
     for i in range(first, end):
         side, n = side_start[i], side_start[i + 1] - side_start[i]
-        if traced:
-            expected[side : side + n] = 0.0
         at = agent_start[side] - begin
         if n == 2 and agent_start[side + 2] - agent_start[side] == 2:
             variance = square(spread[at] / scale) + square(spread[at + 1] / scale)
-            x = damping(variance) * (shown[at] - shown[at + 1]) / scale
-            p = record(counts, sums, x, result_of(place[side], place[side + 1]), games.weight[i])
-            if traced:
-                expected[side], expected[side + 1] = p, 1.0 - p
-        else:
-            _strengths(shown, spread, agent_start, begin, side, n, scale, room.mean, room.variance)
-            _score_all(place, side, n, games.weight[i], room.mean, room.variance, scale, counts, sums, traced, expected)
-            if traced:
-                average_expected(expected, side, n)
+            odds[unscored] = damping(variance) * (shown[at] - shown[at + 1]) / scale
+            results[unscored] = result_of(place[side], place[side + 1])
+            unscored += 1
+            continue
+        if unscored:
+            score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, side_start, expected)
+            unscored = 0
+        if traced:
+            expected[side : side + n] = 0.0
+        _strengths(shown, spread, agent_start, begin, side, n, scale, room.mean, room.variance)
+        _score_all(place, side, n, games.weight[i], room.mean, room.variance, scale, counts, sums, traced, expected)
         settle(sums, n)
+        if traced:
+            average_expected(expected, side, n)
+    score_duels(counts, sums, odds, results, games.weight, end - unscored, unscored, traced, side_start, expected)
     if traced:
         for member in range(begin, agent_start[side_start[end]]):
             before[member], after[member] = shown[member - begin], shown[room.following[member - begin]]
