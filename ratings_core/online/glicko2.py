@@ -134,7 +134,7 @@ class Glicko2(CheckedSettings):
         if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
             raise InputError(f"time[{far[0]}]", time[far[0]].item(), f"must be within +-{_MAX_TIME:g} seconds")
         self.grow(state, n)
-        _fold(state.columns(), state.clock, games, time, self.period_seconds, self._model, into, traced)
+        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into, traced)
 
     def log_odds(self, state: GlickoState, a: int, b: int) -> float:
         """From all outcomes of both agents so far, with both deviations. Raises as `Rater.log_odds` does."""
@@ -204,18 +204,24 @@ class Glicko2(CheckedSettings):
 
 
 _Floats = NDArray[np.float64]
+_Counts = NDArray[np.int64]
 
 
 @kernel
 def _fold(
-    columns: Columns, clock: NDArray[np.int64], games: Games, time: _Floats, seconds: float, model: Model, into: Scoring, trace: Tracing
+    rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, outcomes: _Counts,
+    clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32], weight: _Counts,
+    time: _Floats, seconds: float, model: Model, wanted: bool, counts: _Counts, sums: _Floats, trace: Tracing,
 ) -> None:  # fmt: skip
-    fold_games(columns, clock, games, time, seconds, model, into, trace)
+    """`fold_games`. A call with tuples of arrays would take a tenth longer for one outcome."""
+    columns = Columns(rating, deviation, volatility, information, surprise, period, outcomes)
+    games, scoring = Games(side_start, place, agent_start, agent, weight), Scoring(wanted, counts, sums)
+    fold_games(columns, clock, games, time, seconds, model, scoring, trace)
 
 
 @kernel
 def _read(
-    columns: Columns, agents: NDArray[np.int64], now: int, model: Model, shown: _Floats, spread: _Floats, left: _Floats, wander: _Floats
+    columns: Columns, agents: _Counts, now: int, model: Model, shown: _Floats, spread: _Floats, left: _Floats, wander: _Floats
 ) -> None:  # fmt: skip
     """Write ratings after agents' games so far, deviations as of period `now` and at the end of their period,
     and growth per period (points).
