@@ -5,8 +5,9 @@ decodes and discards; 500 outcomes a record >= 0.3 M outcomes/s; streams (v1c) >
 single-outcome records/s; outcome produced -> readable p99 <= 0.5 s at 5,000 outcomes/s. Memory and recovery, of one large pool, follow as
 `benchmarks.large_pool` prints them. The workload is that of `zipf_games`, names of 16 bytes.
 
-Folding is the real thing: `Partition.fold` with decoding, dedupe, interning, scored Elo and SCO, pair and place tallies, in slices as
-a shard makes them. Its rows count CPU seconds of this process, readers included; a ring of ids that is full is not part of it.
+Folding is the real thing: `Partition.fold` of a new pool with decoding, dedupe, interning, the default methods with their scores, pair and
+place tallies, and a history whose segments are dropped, in slices as a shard makes them. Its rows count CPU seconds of this process,
+readers included; a ring of ids that is full is not part of it.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ from benchmarks.installation import PARTITIONS, POOL, Up
 from benchmarks.workloads import zipf_games
 from deploy.local.kafka.broker import Broker, missing
 from services.control.directory import FixedDirectory
-from services.control.records import ControlState, Generation, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.partition import partition_of
@@ -65,7 +66,7 @@ def _side(player: int, place: int) -> Side:
 
 def directory() -> FixedDirectory:
     state = ControlState()
-    pool = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
+    pool = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings().with_default_methods(Kind.GAMES))
     state.apply(0, pool)
     state.apply(1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=pool.fold))
     return FixedDirectory(state)

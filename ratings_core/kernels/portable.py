@@ -32,15 +32,16 @@ _LN2_LOW: Final = float.fromhex("0x1.9ef35793c7673p-41")
 _TO_WHOLE: Final = 1.5 * 2.0**52
 """Adding this number rounds a double to the nearest whole number and leaves that number in the low bits."""
 
-_EXP_PLAIN: Final = 690.0
-"""Largest |x| for which no intermediate product is subnormal."""
+EXP_PLAIN: Final = 690.0
+"""Largest |x| for which no intermediate product of `exp` is subnormal."""
 _EXP_OVERFLOW: Final = float.fromhex("0x1.62e42fefa39efp+9")  # the greatest x whose exp is finite
 _EXP_UNDERFLOW: Final = -745.2
 _SHIFT_EXPONENT: Final = 1000
 _UP: Final = 2.0**_SHIFT_EXPONENT
 _DOWN: Final = 2.0**-_SHIFT_EXPONENT
 
-_MIN_NORMAL: Final = 2.0**-1022
+MIN_NORMAL: Final = 2.0**-1022
+"""The smallest positive number of full precision."""
 _LIFT: Final = 2.0**54
 _ROOT_HALF: Final = np.int64(0x3FE6A09E667F3BCD)
 """Bits of sqrt(1/2): mantissas are reduced to the range from sqrt(1/2) to sqrt(2)."""
@@ -71,8 +72,17 @@ _POWER_BITS, _POWER_LOST = _powers()
 @inlined
 def exp(x: float) -> float:
     """e**x. Tang's table-driven method (ACM TOMS 15, 1989) with 128 steps and Taylor's polynomial of degree 5."""
-    if not abs(x) <= _EXP_PLAIN:
+    if not abs(x) <= EXP_PLAIN:
         return _exp_far(x)
+    return plain_exp(x)
+
+
+@inlined
+def plain_exp(x: float) -> float:
+    """`exp` for |x| <= `EXP_PLAIN`, without a branch, so that a loop over it can be compiled to vector instructions.
+
+    Other arguments give an arbitrary number.
+    """
     shifted = x * _STEPS_PER_E + _TO_WHOLE
     step = np.float64(shifted).view(np.int64)
     scale, grown = _exp_step(x, shifted - _TO_WHOLE, step, np.int64(0))
@@ -117,9 +127,21 @@ def log(x: float) -> float:
     if x == np.inf:
         return x
     k = np.int64(0)
-    if x < _MIN_NORMAL:
+    if x < MIN_NORMAL:
         x *= _LIFT
         k = np.int64(-54)
+    return _log_normal(x, k)
+
+
+@inlined
+def plain_log(x: float) -> float:
+    """`log` for finite x >= `MIN_NORMAL`, without a branch, as `plain_exp`. Other arguments give an arbitrary number."""
+    return _log_normal(x, np.int64(0))
+
+
+@inlined
+def _log_normal(x: float, k: np.int64) -> float:
+    """ln(x) + k ln(2)."""
     bits = np.float64(x).view(np.int64)
     shift = (bits - _ROOT_HALF) >> _EXPONENT_SHIFT
     f = np.int64(bits - (shift << _EXPONENT_SHIFT)).view(np.float64) - 1.0

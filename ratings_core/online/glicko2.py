@@ -4,27 +4,37 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ratings_core.checks import count, number
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import inlined, kernel
-from ratings_core.kernels.portable import sigmoid
-from ratings_core.online.games import UNIT, check_pair, result_of, scoring, times_of
+from ratings_core.kernels.compile import kernel
+from ratings_core.online.games import Scoring, check_pair, scoring, times_of
+from ratings_core.online.glicko2_fold import NEVER, THREE_OVER_PI2, Columns, damping, fold_games
+from ratings_core.online.glicko2_periods import (
+    CLOSED_DEVIATION,
+    CLOSED_RATING,
+    CLOSED_VOLATILITY,
+    Model,
+    close_lanes,
+    grown,
+    new_lanes,
+    put,
+)
 from ratings_core.online.plain import CheckedSettings
-from ratings_core.online.prequential import Prequential, record, settle
+from ratings_core.online.prequential import Prequential
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.soft_reset import checked_keep, shrunk, widened
 from ratings_core.online.state import OnlineState
-from ratings_core.online.trace import RatingTrace, Tracing, average_expected, tracing
-from ratings_core.online.volatility import new_volatility
+from ratings_core.online.trace import RatingTrace, Tracing, tracing
+from ratings_core.online.volatility import LANES
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.forecasts import ForecastModel
-from ratings_core.records.games import games_of
-from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
+from ratings_core.records.games import Games, games_of
+from ratings_core.records.outcomes import OutcomeBatch
 
 STRETCH: Final = Stretch(-0.10, distance=0.17, doubt=0.18)
 """Calibration by simulation of pools that follow the method's own model. Deviations are too small there, because a period is one Newton
@@ -34,11 +44,6 @@ _MAX_RATING: Final = 1e9
 _MIN_SCALE: Final = 1e-6
 _MAX_TIME: Final = 1e15
 _MAX_PERIOD: Final = 1e12
-_NEVER: Final = -(2**63)
-"""Period of an agent that has not played, and of a state without outcomes."""
-_FURTHEST: Final = 30.0
-"""Largest log odds; larger ones are cut to it, so that each game has some information and no upset has an unlimited effect."""
-_THREE_OVER_PI2: Final = 3.0 / (math.pi * math.pi)
 
 
 class GlickoState(OnlineState):
@@ -58,7 +63,7 @@ class GlickoState(OnlineState):
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock: NDArray[np.int64] = np.full(1, _NEVER, np.int64)
+        self.clock: NDArray[np.int64] = np.full(1, NEVER, np.int64)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -73,21 +78,9 @@ class GlickoState(OnlineState):
     def _rest(self) -> dict[str, NDArray[Any]]:
         return {"clock": self.clock.copy()}
 
-    def columns(self) -> "Columns":
+    def columns(self) -> Columns:
         """All columns in kernel form: views, like `rating`."""
         return Columns(*(self.column(name) for name in self.COLUMNS))
-
-
-class Columns(NamedTuple):
-    """The columns of a `GlickoState`, in their order."""
-
-    rating: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-    volatility: NDArray[np.float64]
-    information: NDArray[np.float64]
-    surprise: NDArray[np.float64]
-    period: NDArray[np.int64]
-    outcomes: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,7 @@ class Glicko2(CheckedSettings):
         check_pair(GlickoState.checked(state), a, b)
         rating, deviation, _ = self._known(state, np.array([a, b], np.int32), int(state.clock[0]))
         (x, y), (s, t) = rating.tolist(), (deviation / self.scale).tolist()
-        return float(_damping(s * s + t * t) * (x - y) / self.scale)
+        return float(damping(s * s + t * t) * (x - y) / self.scale)
 
     def read(self, state: GlickoState, agents: NDArray[np.int32], time: float | None = None) -> Reading:
         """Ratings and deviations of `agents`, as `Rater.read` does.
@@ -170,14 +163,14 @@ class Glicko2(CheckedSettings):
     @property
     def forecasts(self) -> ForecastModel:
         """As `Rater.forecasts`, for the formula of `log_odds`."""
-        return ForecastModel(1.0 / self.scale, _THREE_OVER_PI2 / (self.scale * self.scale))
+        return ForecastModel(1.0 / self.scale, THREE_OVER_PI2 / (self.scale * self.scale))
 
     def _known(self, state: GlickoState, ids: NDArray[np.int32], now: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Beliefs]:
         """Ratings, deviations as of period `now`, and the beliefs from which later deviations follow."""
         rating, deviation, left, wander = (np.empty(len(ids)) for _ in range(4))
-        _read(*state.columns(), ids.astype(np.int64), now, self._model, rating, deviation, left, wander)
+        _read(state.columns(), ids.astype(np.int64), now, self._model, rating, deviation, left, wander)
         period = state.column("period")[ids]
-        return rating, deviation, Beliefs(left, wander, np.where(period == _NEVER, 0, period + 1))
+        return rating, deviation, Beliefs(left, wander, np.where(period == NEVER, 0, period + 1))
 
     def soft_reset(self, state: GlickoState, keep: float, before: Self) -> GlickoState:
         """Ratings after all outcomes shrink to their mean; deviations and volatilities move toward those of a newcomer.
@@ -189,7 +182,7 @@ class Glicko2(CheckedSettings):
         rating, deviation, beliefs = before._known(state, ids, int(state.clock[0]))
         volatility = beliefs.wander / before.scale
         reset, checked = self.init(len(state)), checked_keep(keep)
-        played = state.column("period") != _NEVER
+        played = state.column("period") != NEVER
         reset.rating[:] = shrunk(rating, checked)
         widest = widened(deviation, self.deviation, checked)
         reset.column("deviation")[:] = np.minimum(np.maximum(deviation, widest), self.deviation)
@@ -200,18 +193,16 @@ class Glicko2(CheckedSettings):
         return reset
 
     @property
-    def _model(self) -> "_Model":
+    def _model(self) -> Model:
         widest = self.deviation / self.scale
         return self.scale, self.tau, widest * widest
 
     def grow(self, state: GlickoState, n: int) -> None:
         """Make room for n agents, as `Rater.grow` does."""
         newcomer = {"rating": self.start, "deviation": self.deviation, "volatility": self.volatility}
-        GlickoState.checked(state).grow(n, newcomer | {"information": 0.0, "surprise": 0.0, "period": _NEVER, "outcomes": 0})
+        GlickoState.checked(state).grow(n, newcomer | {"information": 0.0, "surprise": 0.0, "period": NEVER, "outcomes": 0})
 
 
-_Model = tuple[float, float, float]
-"""scale, tau, and the greatest variance and squared volatility in units of scale**2."""
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.int64]
 
@@ -220,164 +211,34 @@ _Counts = NDArray[np.int64]
 def _fold(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, outcomes: _Counts,
     clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32], weight: _Counts,
-    time: _Floats, seconds: float, model: _Model, scored: bool, counts: _Counts, sums: _Floats,
-    trace: Tracing,
+    time: _Floats, seconds: float, model: Model, wanted: bool, counts: _Counts, sums: _Floats, trace: Tracing,
 ) -> None:  # fmt: skip
-    traced, before, after, expected = trace
-    mean, variance, learnt, missed = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
-    for i in range(len(weight)):
-        first, n = side_start[i], side_start[i + 1] - side_start[i]
-        clock[0] = max(clock[0], np.int64(np.floor(time[i] / seconds)))
-        for member in range(agent_start[first], agent_start[first + n]):
-            _enter(rating, deviation, volatility, information, surprise, period, agent[member], clock[0], model)
-        if scored:
-            _sides_now(
-                rating, deviation, volatility, information, surprise, agent_start, agent, first, n, model, mean, variance, traced, before
-            )  # fmt: skip
-            if traced:
-                expected[first : first + n] = 0.0
-            _score(place, first, n, weight[i], mean, variance, model[0], counts, sums, traced, expected)
-            settle(sums, n)
-            if traced:
-                average_expected(expected, first, n)
-        _sides_before(rating, deviation, agent_start, agent, first, n, model[0], mean, variance)
-        _learn(place, first, n, mean, variance, model[0], learnt, missed)
-        share = weight[i] * UNIT * 3.0 / (n + 1)
-        for side in range(n):
-            size = agent_start[first + side + 1] - agent_start[first + side]
-            for member in range(agent_start[first + side], agent_start[first + side + 1]):
-                a = agent[member]
-                information[a] += share * learnt[side] / (size * size)
-                surprise[a] += share * missed[side] / size
-                if traced:
-                    after[member] = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)[0]
-                outcomes[a] += 1
+    """`fold_games`. A call with tuples of arrays would take a tenth longer for one outcome."""
+    columns = Columns(rating, deviation, volatility, information, surprise, period, outcomes)
+    games, scoring = Games(side_start, place, agent_start, agent, weight), Scoring(wanted, counts, sums)
+    fold_games(columns, clock, games, time, seconds, model, scoring, trace)
 
 
 @kernel
 def _read(
-    rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, _outcomes: _Counts,
-    agents: _Counts, now: int, model: _Model, shown: _Floats, spread: _Floats, left: _Floats, wander: _Floats,
+    columns: Columns, agents: _Counts, now: int, model: Model, shown: _Floats, spread: _Floats, left: _Floats, wander: _Floats
 ) -> None:  # fmt: skip
     """Write ratings after agents' games so far, deviations as of period `now` and at the end of their period,
     and growth per period (points).
     """
-    for i in range(len(agents)):
-        a = agents[i]
-        shown[i], left[i], volatile = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
-        spread[i], wander[i] = left[i], 0.0
-        if period[a] != _NEVER:
-            wander[i] = model[0] * volatile
-            if now > period[a] + 1:
-                spread[i] = _grown(left[i], volatile, now - period[a] - 1, model)
-
-
-@inlined
-def _enter(
-    rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts,
-    a: int, now: int, model: _Model,
-) -> None:  # fmt: skip
-    """Close the period of agent `a` and open period `now` for it, unless that is its period already."""
-    if period[a] == now:
-        return
-    if period[a] != _NEVER:
-        rating[a], deviation[a], volatility[a] = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
-        if now > period[a] + 1:
-            deviation[a] = _grown(deviation[a], volatility[a], now - period[a] - 1, model)
-        information[a] = surprise[a] = 0.0
-    period[a] = now
-
-
-@kernel
-def _closed(
-    rating: float, deviation: float, volatility: float, information: float, surprise: float, model: _Model
-) -> tuple[float, float, float]:  # fmt: skip
-    """Rating, deviation and volatility after a period of these games (steps 3 to 8); unchanged if there were no games."""
-    if not information > 0.0:
-        return rating, deviation, volatility
-    variance = _square(deviation / model[0])
-    wander = min(new_volatility(variance, volatility, 1.0 / information, surprise / information, model[1]), np.sqrt(model[2]))
-    before = min(variance + wander * wander, model[2])
-    after = 1.0 / (1.0 / before + information)
-    return rating + model[0] * (after * surprise), model[0] * np.sqrt(after), wander
-
-
-@inlined
-def _grown(deviation: float, volatility: float, periods: int, model: _Model) -> float:
-    """The deviation after `periods` periods without a game (only step 6, in each)."""
-    return float(model[0] * np.sqrt(min(_square(deviation / model[0]) + periods * (volatility * volatility), model[2])))
-
-
-@inlined
-def _sides_before(
-    rating: _Floats, deviation: _Floats, agent_start: _Counts, agent: NDArray[np.uint32], first: int, n: int, scale: float,
-    mean: _Floats, variance: _Floats,
-) -> None:  # fmt: skip
-    """Write mean (points) and variance (units of scale**2) of the sides' strengths at the start of the members' period."""
-    for side in range(n):
-        begin, end = agent_start[first + side], agent_start[first + side + 1]
-        mean[side] = variance[side] = 0.0
-        for member in range(begin, end):
-            mean[side] += rating[agent[member]] / (end - begin)
-            variance[side] += _square(deviation[agent[member]] / scale / (end - begin))
-
-
-@inlined
-def _sides_now(
-    rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats,
-    agent_start: _Counts, agent: NDArray[np.uint32], first: int, n: int, model: _Model, mean: _Floats, variance: _Floats,
-    traced: bool, before: _Floats,
-) -> None:  # fmt: skip
-    """As `_sides_before`, including the members' games so far. If traced, also write the members' ratings into `before`."""
-    for side in range(n):
-        begin, end = agent_start[first + side], agent_start[first + side + 1]
-        mean[side] = variance[side] = 0.0
-        for member in range(begin, end):
-            a = agent[member]
-            known, spread, _ = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
-            if traced:
-                before[member] = known
-            mean[side] += known / (end - begin)
-            variance[side] += _square(spread / model[0] / (end - begin))
-
-
-@inlined
-def _learn(
-    place: NDArray[np.int32], first: int, n: int, mean: _Floats, variance: _Floats, scale: float, learnt: _Floats, missed: _Floats
-) -> None:  # fmt: skip
-    """Write, for each side, the sums over its opponents of g**2 E (1 - E) and of g (S - E): 1/v and delta/v of steps 3 and 4."""
-    learnt[:n] = 0.0
-    missed[:n] = 0.0
-    for i in range(n):
-        for j in range(n):
-            if i == j:
-                continue
-            damp = _damping(variance[j])
-            x = min(max(damp * (mean[i] - mean[j]) / scale, -_FURTHEST), _FURTHEST)
-            learnt[i] += damp * damp * (sigmoid(x) * sigmoid(-x))
-            missed[i] += damp * (result_of(place[first + i], place[first + j]) - sigmoid(x))
-
-
-@inlined
-def _score(
-    place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, variance: _Floats, scale: float,
-    counts: _Counts, sums: _Floats, traced: bool, expected: _Floats,
-) -> None:  # fmt: skip
-    for i in range(n):
-        for j in range(i + 1, n):
-            x = _damping(variance[i] + variance[j]) * (mean[i] - mean[j]) / scale
-            p = record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
-            if traced:
-                expected[first + i] += p
-                expected[first + j] += 1.0 - p
-
-
-@inlined
-def _damping(variance: float) -> float:
-    """g(phi) of the source: the factor by which an uncertain strength reduces the effect of a difference."""
-    return float(1.0 / np.sqrt(1.0 + _THREE_OVER_PI2 * variance))
-
-
-@inlined
-def _square(x: float) -> float:
-    return x * x
+    lanes = new_lanes()
+    rating, deviation, volatility, information, surprise, period, _ = columns
+    for begin in range(0, len(agents), LANES):
+        used = min(LANES, len(agents) - begin)
+        for i in range(used):
+            a = agents[begin + i]
+            put(lanes, i, rating[a], deviation[a], volatility[a], information[a], surprise[a])
+        close_lanes(lanes, used, model)
+        for i in range(used):
+            a = agents[begin + i]
+            shown[begin + i], left[begin + i] = lanes[CLOSED_RATING + i], lanes[CLOSED_DEVIATION + i]
+            spread[begin + i], wander[begin + i] = left[begin + i], 0.0
+            if period[a] != NEVER:
+                wander[begin + i] = model[0] * lanes[CLOSED_VOLATILITY + i]
+                if now > period[a] + 1:
+                    spread[begin + i] = grown(left[begin + i], lanes[CLOSED_VOLATILITY + i], now - period[a] - 1, model)

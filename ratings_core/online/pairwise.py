@@ -5,18 +5,20 @@ A rater passes three functions and their settings. They are compiled into the ra
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, template
 from ratings_core.online.games import UNIT, Scoring, result_of, side_means
-from ratings_core.online.prequential import record, settle
+from ratings_core.online.prequential import record, score_duels, settle
 from ratings_core.online.trace import Tracing, average_expected
 from ratings_core.records.games import Games
 from ratings_core.records.outcomes import MAX_SIDES
 
+_DUELS: Final = 256
+"""Largest number of duels that are scored together."""
 Settings: TypeAlias = Any
 """A tuple of numbers, defined by the rater."""
 Keys: TypeAlias = NDArray[np.uint64]
@@ -39,31 +41,37 @@ def fold_pairs(
 
     trace: arrays of a `RatingTrace`, in kernel form. A trace needs `scoring`.
     Games of two single agents are written out here, because passing arrays would double their cost; the bits are the same as in `play`.
+    They are scored together, because ratings do not wait for scores.
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
+    odds, results, unscored = np.empty(_DUELS), np.empty(_DUELS), 0
+    wanted, counts, sums = scoring
     traced, before, after, expected = trace
     for i in range(len(games.weight)):
         first, n = games.side_start[i], games.side_start[i + 1] - games.side_start[i]
         begin, weight = games.agent_start[first], games.weight[i] * UNIT
-        if n != 2 or games.agent_start[first + 2] - begin != 2:
+        duel = n == 2 and games.agent_start[first + 2] - begin == 2
+        if unscored == _DUELS or (unscored and not duel):
+            score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, games.side_start, expected)
+            unscored = 0
+        if not duel:
             play(rating, outcomes, games, i, key, slope, settings, scoring, trace, noise, push, moved, (mean, luck, total))
             continue
         a, b = games.agent[begin], games.agent[begin + 1]
         x, result = slope * (rating[a] - rating[b]), result_of(games.place[first], games.place[first + 1])
         up = push(settings, x, result, noise(settings, key, i, 0) - noise(settings, key, i, 1))
-        p = 0.5
-        if scoring.wanted:
-            p = record(scoring.counts, scoring.sums, x, result, games.weight[i])
-            settle(scoring.sums, 2)
+        if wanted:
+            odds[unscored], results[unscored] = x, result
+            unscored += 1
         if traced:
             before[begin], before[begin + 1] = rating[a], rating[b]
-            expected[first], expected[first + 1] = p, 1.0 - p
         rating[a] = moved(settings, rating[a], outcomes[a], weight, 1, 1, up)
         rating[b] = moved(settings, rating[b], outcomes[b], weight, 1, 1, 0.0 - up)
         if traced:
             after[begin], after[begin + 1] = rating[a], rating[b]
         outcomes[a] += 1
         outcomes[b] += 1
+    score_duels(counts, sums, odds, results, games.weight, len(games.weight) - unscored, unscored, traced, games.side_start, expected)
 
 
 @template

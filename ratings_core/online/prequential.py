@@ -154,18 +154,14 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
     p = sigmoid(z)
     miss, most = result - p, max(p, 1.0 - p)
     counts[0] += weight
-    sums[0, 0] += w * ((max(z, 0.0) - result * z) - log(most))
+    sums[0, 0] += w * _loss(z, result, most)
     sums[0, 1] += w * (miss * miss)
     if result != 0.5:
         counts[1] += weight
         sums[0, 2] += w * _discordance(x, result)
     sums[2, 0] += miss * z
     sums[2, 1] += p * (1.0 - p) * (z * z)
-    row = 3 + min(int((most - 0.5) * 20.0), 9)
-    sums[row, 0] += w
-    sums[row, 1] += w * most
-    sums[row, 2] += w * (0.5 + (result - 0.5) * (int(z > 0.0) - int(z < 0.0)))
-    sums[row, 3] += w * int(result == 0.5)
+    _classify(sums, z, result, most, w)
     return p
 
 
@@ -173,10 +169,73 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
 def settle(sums: NDArray[np.float64], sides: int) -> None:
     """Fit the scale to the outcome whose pairs were recorded. sides: its number of sides. For kernels."""
     share = 2.0 / (sides * (sides - 1))
-    sums[1, 1] += _FADING * (_PRIOR - sums[1, 1]) + share * sums[2, 1]
-    step = min(max(share * sums[2, 0] / sums[1, 1], -_MOST_STEP), _MOST_STEP)
-    sums[1, 0] = min(max(sums[1, 0] * ((2.0 + step) / (2.0 - step)), 1.0 / _MOST_SCALE), _MOST_SCALE)
+    sums[1, 1], sums[1, 0] = _fitted(sums[1, 1], sums[1, 0], sums[2, 0], sums[2, 1], share)
     sums[2, 0] = sums[2, 1] = 0.0
+
+
+@inlined
+def score_duels(
+    counts: NDArray[np.int64], sums: NDArray[np.float64], x: NDArray[np.float64], result: NDArray[np.float64], weight: NDArray[np.int64],
+    first: int, used: int, traced: bool, side_start: NDArray[np.int64], expected: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """`record` and `settle` of `used` consecutive outcomes of two sides, from outcome `first` on: the same bits. For kernels.
+
+    Each outcome waits for the scale that the one before it fitted. Here this scale stays in a register, and nothing else waits with it.
+
+    Args:
+        counts: As in `Prequential`.
+        sums: As in `Prequential`.
+        x: Log odds of each of these outcomes.
+        result: Result of each of these outcomes, as for `record`.
+        weight: Weight of each outcome of the batch.
+        first: Index of the first outcome.
+        used: Number of outcomes.
+        traced: Whether to write `expected`.
+        side_start: Of the batch.
+        expected: As in `RatingTrace`.
+    """
+    scale, information, loss, brier, discordance = sums[1, 0], sums[1, 1], sums[0, 0], sums[0, 1], sums[0, 2]
+    for k in range(used):
+        w, score = weight[first + k] * (1.0 / WEIGHT_ONE), result[k]
+        z = min(max(scale * x[k], -_MOST_LOG_ODDS), _MOST_LOG_ODDS)
+        p = sigmoid(z)
+        miss, most = score - p, max(p, 1.0 - p)
+        counts[0] += weight[first + k]
+        loss += w * _loss(z, score, most)
+        brier += w * (miss * miss)
+        if score != 0.5:
+            counts[1] += weight[first + k]
+            discordance += w * _discordance(x[k], score)
+        _classify(sums, z, score, most, w)
+        information, scale = _fitted(information, scale, 0.0 + miss * z, 0.0 + p * (1.0 - p) * (z * z), 1.0)
+        if traced:
+            side = side_start[first + k]
+            expected[side], expected[side + 1] = p, 1.0 - p
+    sums[1, 0], sums[1, 1], sums[0, 0], sums[0, 1], sums[0, 2] = scale, information, loss, brier, discordance
+
+
+@inlined
+def _loss(z: float, result: float, most: float) -> float:
+    """Log loss of a forecast with log odds `z`. most: the greater one of p and 1 - p."""
+    return (max(z, 0.0) - result * z) - log(most)
+
+
+@inlined
+def _classify(sums: NDArray[np.float64], z: float, result: float, most: float, w: float) -> None:
+    """Count a forecast in its class."""
+    row = 3 + min(int((most - 0.5) * 20.0), 9)
+    sums[row, 0] += w
+    sums[row, 1] += w * most
+    sums[row, 2] += w * (0.5 + (result - 0.5) * (int(z > 0.0) - int(z < 0.0)))
+    sums[row, 3] += w * int(result == 0.5)
+
+
+@inlined
+def _fitted(information: float, scale: float, push: float, more: float, share: float) -> tuple[float, float]:
+    """Information and scale after an outcome. push, more: sums over its pairs of (S - p) z and of p (1 - p) z**2."""
+    information += _FADING * (_PRIOR - information) + share * more
+    step = min(max(share * push / information, -_MOST_STEP), _MOST_STEP)
+    return information, min(max(scale * ((2.0 + step) / (2.0 - step)), 1.0 / _MOST_SCALE), _MOST_SCALE)
 
 
 @inlined

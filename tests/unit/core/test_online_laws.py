@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from numba import njit
 
 from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
@@ -18,7 +17,7 @@ from ratings_core.online.trace import tracing
 from ratings_core.records.forecasts import Strength, expected_scores
 from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import WEIGHT_ONE
-from tests.support.assembly import FORBIDDEN
+from tests.support.assembly import FORBIDDEN, fresh
 from tests.support.game_streams import at_times, batch_of, duels, game, mixed_games
 from tests.support.online_subjects import SUBJECTS
 
@@ -39,12 +38,6 @@ def folded(rater, games, cuts=(), state=None, score=None):
 
 def kernel_of(rater):
     return sys.modules[type(rater).__module__]._fold
-
-
-def fresh(function):
-    """The kernel compiled again: what comes from the cache cannot be inspected."""
-    options = {name: value for name, value in function.targetoptions.items() if name != "nopython"}
-    return njit(**options)(function.py_func)
 
 
 @pytest.mark.parametrize("rater", [kind() for kind in RATERS.values()], ids=list(RATERS))

@@ -9,7 +9,7 @@ import pytest
 from numba import njit
 
 from ratings_core.kernels import portable
-from ratings_core.kernels.portable import exp, log, sigmoid
+from ratings_core.kernels.portable import EXP_PLAIN, exp, log, plain_exp, plain_log, sigmoid
 from tests.support.assembly import FORBIDDEN
 
 MIN_NORMAL = 2.0**-1022
@@ -117,3 +117,18 @@ def test_compiled_code_holds_neither_libm_nor_fused_operations(function):
 def test_what_is_forbidden_would_be_found():
     libm = njit("float64(float64)")(lambda x: math.exp(-x))
     assert re.search(FORBIDDEN, next(iter(libm.inspect_asm().values())))
+
+
+def test_functions_without_branches_have_the_same_bits():
+    draw = np.random.default_rng(6)
+    for x in [*draw.uniform(-EXP_PLAIN, EXP_PLAIN, 2_000).tolist(), EXP_PLAIN, -EXP_PLAIN, 0.0, -0.0, TINY, -TINY, 1e-17]:
+        assert plain_exp(x) == exp(x)
+    for x in [
+        *np.exp(draw.uniform(-708, 709, 2_000)).tolist(),
+        MIN_NORMAL,
+        math.nextafter(INF, 0),
+        1.0,
+        math.nextafter(1, 0),
+        math.sqrt(0.5),
+    ]:
+        assert plain_log(x) == log(x)

@@ -1,0 +1,391 @@
+"""The fold of Glicko-2: phases over parts of a batch, so that the equations of many volatilities are solved at a time.
+
+Two agents meet with the values that they had at the start of the period. So the outcomes of a period add to sums, which need no equation.
+Only forecasts, and the ratings that a trace shows, need the values after the games so far. A part is a number of consecutive outcomes in
+one period. Its phases are:
+
+1. The periods of its agents are opened, and their earlier periods closed.
+2. What each side learns from each outcome is computed.
+3. The sums of the agents grow, outcome after outcome. The sums before each outcome are kept.
+4. Ratings and deviations that follow from the kept sums are computed, `LANES` at a time.
+5. The forecasts are scored, outcome after outcome.
+
+The operations on each number, and their order, are those of one outcome after the other, so the bits are the same.
+"""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.portable import sigmoid
+from ratings_core.online.games import UNIT, Scoring, result_of
+from ratings_core.online.glicko2_periods import (
+    CLOSED_DEVIATION,
+    CLOSED_RATING,
+    CLOSED_VOLATILITY,
+    Model,
+    close_lanes,
+    grown,
+    new_lanes,
+    put,
+    square,
+)
+from ratings_core.online.prequential import record, score_duels, settle
+from ratings_core.online.trace import Tracing, average_expected
+from ratings_core.online.volatility import LANES
+from ratings_core.records.games import Games
+
+NEVER: Final = -(2**63)
+"""Period of an agent that has not played, and of a state without outcomes."""
+_FURTHEST: Final = 30.0
+"""Largest log odds; larger ones are cut to it, so that each game has some information and no upset has an unlimited effect."""
+THREE_OVER_PI2: Final = 3.0 / (math.pi * math.pi)
+_PART_MEMBERS: Final = 1024
+"""Largest number of members in a part with more than one outcome. Its arrays then stay in a core's first cache."""
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+_HIGH_BITS: Final = np.uint64(32)
+"""The high half of an id times `_SPREAD` is its place in the table of `_Room`."""
+_NONE: Final = -1
+
+_Floats = NDArray[np.float64]
+_Counts = NDArray[np.int64]
+
+
+class Columns(NamedTuple):
+    """The columns of a `GlickoState`, in their order."""
+
+    rating: _Floats
+    deviation: _Floats
+    volatility: _Floats
+    information: _Floats
+    surprise: _Floats
+    period: _Counts
+    outcomes: _Counts
+
+
+class _Room(NamedTuple):
+    """Memory for a part. Sides and members are counted from the part's first.
+
+    An occurrence is a member before its outcome. If a trace is wanted, each agent has a further occurrence, after its last outcome in the
+    part. These come behind the members.
+
+    learnt, missed: by side, sums over its opponents of g**2 E (1 - E) and of g (S - E): 1/v and delta/v of steps 3 and 4.
+    mean, variance: by side, of one outcome at a time. information, surprise: by occurrence, sums of the agent. shown, spread: by
+    occurrence, rating and deviation that follow from them. odds, results: of duels that are scored together. following: by member, the
+    agent's next occurrence. last: the agents of the occurrences behind the members. newest: hash table from agents to their newest
+    members, which are counted from the first of the batch. lanes, owner, away: agents whose periods are to be closed, their ids, and
+    their numbers of complete periods without a game.
+    """
+
+    learnt: _Floats
+    missed: _Floats
+    mean: _Floats
+    variance: _Floats
+    information: _Floats
+    surprise: _Floats
+    shown: _Floats
+    spread: _Floats
+    odds: _Floats
+    results: _Floats
+    following: _Counts
+    last: _Counts
+    newest: _Counts
+    lanes: _Floats
+    owner: _Counts
+    away: _Counts
+
+
+@inlined
+def fold_games(
+    columns: Columns, clock: _Counts, games: Games, time: _Floats, seconds: float, model: Model, scoring: Scoring, trace: Tracing
+) -> None:
+    """Fold `games` in order. clock: int64 (1,), the newest period; seconds: length of a period."""
+    room = _room(games)
+    first = 0
+    while first < len(games.weight):
+        clock[0] = max(clock[0], _period(time[first], seconds))
+        end = _end_of_part(games, first, time, seconds, clock[0])
+        _open_period(columns, clock[0], games, first, end, model, room)
+        _learn(columns, games, first, end, model[0], room)
+        _play(columns, games, first, end, room)
+        if scoring.wanted:
+            occurrences = games.agent_start[games.side_start[end]] - games.agent_start[games.side_start[first]]
+            if trace.wanted:
+                occurrences = _follow(columns, games, first, end, room)
+            _show(columns, games, first, end, occurrences, model, room)
+            _score(games, first, end, model[0], scoring, trace, room)
+        first = end
+
+
+@inlined
+def damping(variance: float) -> float:
+    """g(phi) of the source: the factor by which an uncertain strength reduces the effect of a difference."""
+    return float(1.0 / np.sqrt(1.0 + THREE_OVER_PI2 * variance))
+
+
+# -- parts
+
+
+@inlined
+def _room(games: Games) -> _Room:
+    members = 0
+    for i in range(len(games.weight)):
+        members = max(members, games.agent_start[games.side_start[i + 1]] - games.agent_start[games.side_start[i]])
+    members = max(members, min(_PART_MEMBERS, len(games.agent)))
+    entries = 2
+    while entries < 2 * members:
+        entries *= 2
+    return _Room(
+        np.empty(members), np.empty(members), np.empty(members), np.empty(members),
+        np.empty(2 * members), np.empty(2 * members), np.empty(2 * members), np.empty(2 * members),
+        np.empty(members), np.empty(members),
+        np.empty(members, np.int64), np.empty(members, np.int64), np.full(entries, _NONE, np.int64),
+        new_lanes(), np.empty(LANES, np.int64), np.empty(LANES, np.int64),
+    )  # fmt: skip
+
+
+@inlined
+def _period(time: float, seconds: float) -> np.int64:
+    return np.int64(np.floor(time / seconds))
+
+
+@inlined
+def _end_of_part(games: Games, first: int, time: _Floats, seconds: float, now: int) -> int:
+    """Index after the last outcome of the part that begins with outcome `first`. All its outcomes count in the period `now`."""
+    most = games.agent_start[games.side_start[first]] + _PART_MEMBERS
+    end = first + 1
+    while end < len(games.weight) and games.agent_start[games.side_start[end + 1]] <= most and _period(time[end], seconds) <= now:
+        end += 1
+    return end
+
+
+# -- 1. periods
+
+
+@inlined
+def _open_period(columns: Columns, now: int, games: Games, first: int, end: int, model: Model, room: _Room) -> None:
+    """Close the earlier periods of the part's agents, and open period `now` for them."""
+    rating, deviation, volatility, information, surprise, period, _ = columns
+    lanes, owner, away, used = room.lanes, room.owner, room.away, 0
+    agent = games.agent
+    for member in range(games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]):
+        a = agent[member]
+        if period[a] == now:
+            continue
+        if period[a] != NEVER:
+            put(lanes, used, rating[a], deviation[a], volatility[a], information[a], surprise[a])
+            owner[used], away[used] = a, now - period[a] - 1
+            used += 1
+        period[a] = now
+        if used == LANES:
+            _close_periods(columns, used, model, lanes, owner, away)
+            used = 0
+    _close_periods(columns, used, model, lanes, owner, away)
+
+
+@inlined
+def _close_periods(columns: Columns, used: int, model: Model, lanes: _Floats, owner: _Counts, away: _Counts) -> None:
+    close_lanes(lanes, used, model)
+    rating, deviation, volatility, information, surprise, _, _ = columns
+    for i in range(used):
+        a = owner[i]
+        rating[a], deviation[a], volatility[a] = lanes[CLOSED_RATING + i], lanes[CLOSED_DEVIATION + i], lanes[CLOSED_VOLATILITY + i]
+        if away[i] > 0:
+            deviation[a] = grown(deviation[a], volatility[a], away[i], model)
+        information[a] = surprise[a] = 0.0
+
+
+# -- 2. what sides learn
+
+
+@inlined
+def _learn(columns: Columns, games: Games, first: int, end: int, scale: float, room: _Room) -> None:
+    """Write what each side learns from each outcome of the part."""
+    rating, deviation, agent, place = columns.rating, columns.deviation, games.agent, games.place
+    side_start, agent_start, learnt, missed = games.side_start, games.agent_start, room.learnt, room.missed
+    origin = side_start[first]
+    for i in range(first, end):
+        side, n = side_start[i], side_start[i + 1] - side_start[i]
+        begin, at = agent_start[side], side - origin
+        if n == 2 and agent_start[side + 2] - begin == 2:
+            a, b = agent[begin], agent[begin + 1]
+            result = result_of(place[side], place[side + 1])
+            one, other = square(deviation[a] / scale), square(deviation[b] / scale)
+            learnt[at], missed[at] = _learnt(rating[a], rating[b], other, result, scale)
+            learnt[at + 1], missed[at + 1] = _learnt(rating[b], rating[a], one, 1.0 - result, scale)
+        else:
+            _sides(rating, deviation, agent_start, agent, side, n, scale, room.mean, room.variance)
+            _learn_all(place, side, n, room.mean, room.variance, scale, at, learnt, missed)
+
+
+@inlined
+def _learn_all(
+    place: NDArray[np.int32], first: int, n: int, mean: _Floats, variance: _Floats, scale: float, at: int, learnt: _Floats, missed: _Floats
+) -> None:
+    for i in range(n):
+        learnt[at + i] = missed[at + i] = 0.0
+        for j in range(n):
+            if i == j:
+                continue
+            information, surprise = _learnt(mean[i], mean[j], variance[j], result_of(place[first + i], place[first + j]), scale)
+            learnt[at + i] += information
+            missed[at + i] += surprise
+
+
+@inlined
+def _learnt(mean: float, other: float, variance: float, result: float, scale: float) -> tuple[float, float]:
+    """g**2 E (1 - E) and g (S - E) for a side that ended with `result` against one of mean `other` and this variance."""
+    damp = damping(variance)
+    x = min(max(damp * (mean - other) / scale, -_FURTHEST), _FURTHEST)
+    expected = sigmoid(x)
+    return damp * damp * (expected * sigmoid(-x)), damp * (result - expected)
+
+
+@inlined
+def _sides(
+    rating: _Floats, deviation: _Floats, agent_start: _Counts, agent: NDArray[np.uint32], first: int, n: int, scale: float,
+    mean: _Floats, variance: _Floats,
+) -> None:  # fmt: skip
+    """Write mean (points) and variance (units of scale**2) of the sides' strengths, from the values of each agent."""
+    for side in range(n):
+        begin, end = agent_start[first + side], agent_start[first + side + 1]
+        mean[side] = variance[side] = 0.0
+        for member in range(begin, end):
+            mean[side] += rating[agent[member]] / (end - begin)
+            variance[side] += square(deviation[agent[member]] / scale / (end - begin))
+
+
+# -- 3. sums
+
+
+@inlined
+def _play(columns: Columns, games: Games, first: int, end: int, room: _Room) -> None:
+    """Add what sides learnt to the sums of their members, and write the sums before each occurrence."""
+    information, surprise, outcomes = columns.information, columns.surprise, columns.outcomes
+    side_start, agent_start, agent, learnt, missed = games.side_start, games.agent_start, games.agent, room.learnt, room.missed
+    informed, surprised, origin, begin = room.information, room.surprise, side_start[first], agent_start[side_start[first]]
+    for i in range(first, end):
+        low, high = side_start[i], side_start[i + 1]
+        share = games.weight[i] * UNIT * 3.0 / (high - low + 1)
+        for side in range(low, high):
+            size = agent_start[side + 1] - agent_start[side]
+            more, missing = share * learnt[side - origin] / (size * size), share * missed[side - origin] / size
+            for member in range(agent_start[side], agent_start[side + 1]):
+                a = agent[member]
+                informed[member - begin], surprised[member - begin] = information[a], surprise[a]
+                information[a] += more
+                surprise[a] += missing
+                outcomes[a] += 1
+
+
+# -- 4. ratings after the games so far
+
+
+@inlined
+def _follow(columns: Columns, games: Games, first: int, end: int, room: _Room) -> int:
+    """Write `following`, and the sums of agents after their last occurrence in the part. Returns the number of occurrences."""
+    information, surprise, agent = columns.information, columns.surprise, games.agent
+    informed, surprised, following, newest, last = room.information, room.surprise, room.following, room.newest, room.last
+    begin, finish = games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]
+    within = np.uint64(len(newest) - 1)
+    for member in range(begin, finish):
+        entry = np.uint64(agent[member]) * _SPREAD >> _HIGH_BITS & within
+        while newest[entry] >= begin and agent[newest[entry]] != agent[member]:  # entries of earlier parts are free
+            entry = (entry + np.uint64(1)) & within
+        if newest[entry] >= begin:
+            following[newest[entry] - begin] = member - begin
+        newest[entry] = member
+        following[member - begin] = _NONE
+    members = finish - begin
+    occurrences = int(members)
+    for member in range(begin, finish):
+        if following[member - begin] == _NONE:
+            a = agent[member]
+            following[member - begin] = occurrences
+            last[occurrences - members] = a
+            informed[occurrences], surprised[occurrences] = information[a], surprise[a]
+            occurrences += 1
+    return occurrences
+
+
+@inlined
+def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int, model: Model, room: _Room) -> None:
+    """Write `shown` and `spread` of all occurrences."""
+    rating, deviation, volatility, agent, last = columns.rating, columns.deviation, columns.volatility, games.agent, room.last
+    lanes, shown, spread, informed, surprised = room.lanes, room.shown, room.spread, room.information, room.surprise
+    begin, finish = games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]
+    for low in range(0, occurrences, LANES):
+        used = min(LANES, occurrences - low)
+        for i in range(used):
+            at = low + i
+            a = np.int64(agent[begin + at]) if begin + at < finish else last[begin + at - finish]
+            put(lanes, i, rating[a], deviation[a], volatility[a], informed[at], surprised[at])
+        close_lanes(lanes, used, model)
+        for i in range(used):
+            shown[low + i], spread[low + i] = lanes[CLOSED_RATING + i], lanes[CLOSED_DEVIATION + i]
+
+
+# -- 5. forecasts
+
+
+@inlined
+def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, trace: Tracing, room: _Room) -> None:
+    """Score the forecasts of the part, and write its trace."""
+    _, counts, sums = scoring
+    traced, before, after, expected = trace
+    side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, room.shown, room.spread
+    odds, results, unscored = room.odds, room.results, 0
+    begin = agent_start[side_start[first]]
+    for i in range(first, end):
+        side, n = side_start[i], side_start[i + 1] - side_start[i]
+        at = agent_start[side] - begin
+        if n == 2 and agent_start[side + 2] - agent_start[side] == 2:
+            variance = square(spread[at] / scale) + square(spread[at + 1] / scale)
+            odds[unscored] = damping(variance) * (shown[at] - shown[at + 1]) / scale
+            results[unscored] = result_of(place[side], place[side + 1])
+            unscored += 1
+            continue
+        if unscored:
+            score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, side_start, expected)
+            unscored = 0
+        if traced:
+            expected[side : side + n] = 0.0
+        _strengths(shown, spread, agent_start, begin, side, n, scale, room.mean, room.variance)
+        _score_all(place, side, n, games.weight[i], room.mean, room.variance, scale, counts, sums, traced, expected)
+        settle(sums, n)
+        if traced:
+            average_expected(expected, side, n)
+    score_duels(counts, sums, odds, results, games.weight, end - unscored, unscored, traced, side_start, expected)
+    if traced:
+        for member in range(begin, agent_start[side_start[end]]):
+            before[member], after[member] = shown[member - begin], shown[room.following[member - begin]]
+
+
+@inlined
+def _strengths(
+    shown: _Floats, spread: _Floats, agent_start: _Counts, begin: int, first: int, n: int, scale: float, mean: _Floats, variance: _Floats
+) -> None:
+    """As `_sides`, from the values of each occurrence."""
+    for side in range(n):
+        low, high = agent_start[first + side], agent_start[first + side + 1]
+        mean[side] = variance[side] = 0.0
+        for member in range(low, high):
+            mean[side] += shown[member - begin] / (high - low)
+            variance[side] += square(spread[member - begin] / scale / (high - low))
+
+
+@inlined
+def _score_all(
+    place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, variance: _Floats, scale: float,
+    counts: _Counts, sums: _Floats, traced: bool, expected: _Floats,
+) -> None:  # fmt: skip
+    for i in range(n):
+        for j in range(i + 1, n):
+            x = damping(variance[i] + variance[j]) * (mean[i] - mean[j]) / scale
+            p = record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
+            if traced:
+                expected[first + i] += p
+                expected[first + j] += 1.0 - p
