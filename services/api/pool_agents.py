@@ -109,7 +109,10 @@ class PoolAgents:
         return last_day(self._index(head, ""), head, day_before(now))
 
     def version(self, pool: str, part: str = "") -> tuple[object, ...]:
-        """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap."""
+        """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap.
+
+        The first entry alone is the version of details.
+        """
         self._directory.refresh_soon()
         head, details = self._heads.get(pool), self._directory.details(pool)
         return (details.version, None) if head is None else AgentColumns(details, self._index(head, part)).version

@@ -206,7 +206,7 @@ class Top(Finding, frozen=True, kw_only=True):
             tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
         elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
-        rival: The agent that needs the fewest removals.
+        rival: The agent that needs the fewest removals; None if it is hidden.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
         unit: What a vote is: `outcomes` or `tasks`.

@@ -8,7 +8,7 @@ from tests.support.api import Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.insight import board as insight_board
-from tests.support.pages import EVIL, beat, play
+from tests.support.pages import ARABIC, EVIL, beat, play
 
 pytestmark = NEEDED
 
@@ -123,3 +123,30 @@ def test_the_rows_around_an_agent_have_a_link(played: Running, browser: Browser)
         page.click(".results button")
         page.until("document.querySelector('.around tr.chosen')")
         assert page.evaluate("location.search") == "?agent=rock"
+
+
+def test_views_have_display_names_and_say_that_hidden_agents_are_left_out(played: Running, browser: Browser) -> None:
+    assert played.client.put("/v1/pools/cup", json={"kind": "games"}).status_code == 201
+    for agent, change in (("rock", {"display_name": "Rocky"}), ("paper", {"display_name": "Sheet"}), (ARABIC, {"hidden": True})):
+        assert played.client.patch(f"/v1/pools/cup/agents/{agent}", json=change).status_code == 200
+    with browser.page(played.url, "/pools/cup?view=cycles") as page:
+        page.wait("Sheet beats rock-copy beats scissors beats Sheet")
+        assert page.evaluate("document.querySelector('main a[title=paper]').textContent") == "Sheet"
+        page.go("/pools/cup?view=copies")
+        page.wait("Agents with equal results", "Rocky")
+        page.go("/pools/cup?view=insight")
+        page.wait("Sheet › rock-copy › scissors › Sheet", "equal agents: Rocky, rock-copy")
+        page.go("/pools/cup?view=next")
+        text = page.wait("Rocky", "1 hidden agent is left out.")
+        assert ARABIC not in text
+        page.go("/pools/cup?view=wins")
+        page.until("document.querySelectorAll('.heat').length === 12")
+        assert "Rocky" in page.text
+        page.go("/pools/cup")
+        page.wait("Rocky", "1 hidden agent is left out. Ranks count hidden agents.")
+        assert played.client.patch("/v1/pools/cup/agents/rock-copy", json={"hidden": True}).status_code == 200
+        page.go("/pools/cup?view=cycles")
+        page.wait("None that can be shown: 1 hidden agent is left out.")
+        page.go("/pools/cup?view=copies")
+        page.wait("1 hidden agent is left out.", "None: no two agents have equal results")
+        assert page.complaints() == []

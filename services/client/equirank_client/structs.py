@@ -1003,6 +1003,8 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         findings: The parts of the insight.
         stale_seconds: Present only if the store does not answer: age in seconds of the data shown.
         slice: Slice of the pool, such as `language:English`. Absent for all outcomes.
+        hidden_agents: Number of hidden agents that `findings` would name, and that are left out of it.
+        display_names: Agent -> its display name, for the agents that `findings` names. Absent if none of them has one.
     """
 
     pool: str
@@ -1016,6 +1018,8 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     findings: Findings | None = None
     stale_seconds: float | None = None
     slice: str | None = None
+    hidden_agents: int = 0
+    display_names: dict[str, str] = {}
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1340,6 +1344,8 @@ class Next(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         assumes: Assumption of the computation.
         seconds: Duration of the computation.
         slice: Slice whose outcomes alone were counted, such as `language:English`. Absent for all outcomes.
+        hidden_agents: Number of hidden agents whose games or measurements would be listed, and are not.
+        display_names: Agent -> its display name, for the agents that are listed. Absent if none of them has one.
     """
 
     pool: str
@@ -1361,6 +1367,8 @@ class Next(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     assumes: str = ''
     seconds: float = 0.0
     slice: str | None = None
+    hidden_agents: int = 0
+    display_names: dict[str, str] = {}
 
 
 class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -2026,7 +2034,7 @@ another top; `elsewhere` names them.
         agents: Agents with a majority against at least one opponent and against no opponent a minority. There are several if majorities tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
         elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
-        rival: The agent that needs the fewest removals.
+        rival: The agent that needs the fewest removals; None if it is hidden.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
         unit: What a vote is: `outcomes` or `tasks`.

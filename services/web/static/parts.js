@@ -1,5 +1,5 @@
 // Small parts that several pages share: names, badges, ages, empty states, downloads.
-import { ago, count, whole } from "./format.js";
+import { ago, count, nameOf, whole } from "./format.js";
 import { checked, title } from "./methods.js";
 import { html } from "./ui.js";
 
@@ -26,13 +26,18 @@ export function flag(code) {
  * @param {{pool: string, row: any, plain?: boolean}} props row: a row of a board, or `{agent}`.
  */
 export function Name({ pool, row, plain }) {
-  const shown = row.display_name ?? row.agent;
-  const name = html`<bdi>${shown}</bdi>`;
+  const name = html`<bdi>${nameOf(row)}</bdi>`;
   return html`<span class="who" title=${row.agent}>
     ${row.country ? html`${flag(row.country)} ` : null}${plain ? name : html`<a href=${agentPath(pool, row.agent)}>${name}</a>`}
     ${row.organisation ? html` <span class="org"><bdi>${row.organisation}</bdi></span>` : null}
     ${row.licence ? html` <span class="org" title="Licence"><bdi>${row.licence}</bdi></span>` : null}
   </span>`;
+}
+
+/** An agent that an answer names, as a link to its page. @param {{pool: string, agent: string, answer: any, kind?: string}} props */
+export function Agent({ pool, agent, answer, kind }) {
+  const shown = nameOf(agent, answer);
+  return html`<a class=${kind} href=${agentPath(pool, agent)} title=${shown === agent ? undefined : agent}><bdi>${shown}</bdi></a>`;
 }
 
 /**

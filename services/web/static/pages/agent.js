@@ -2,7 +2,7 @@
 import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
 import { Sized, scale, ticks } from "../chart.js";
-import { ago, count, date, percent, shower, signed, whole } from "../format.js";
+import { ago, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
 import { isOutside, placed, preferred, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
 import { Figure, agentPath, flag, poolPath } from "../parts.js";
@@ -82,7 +82,7 @@ export default class AgentPage extends Live {
     const first = this.leading(profile);
     const best = profile.methods[first];
     const tags = Object.entries(details?.tags ?? {});
-    return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${details?.display_name ?? profile.agent}</bdi></h1>
+    return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${nameOf({ ...details, agent: profile.agent })}</bdi></h1>
       ${details?.display_name ? html`<p class="soft"><bdi>${profile.agent}</bdi></p>` : null}
       ${details?.organisation || details?.licence || tags.length || details?.url ? html`<p class="soft">${details.organisation ? html`<bdi>${details.organisation}</bdi> ` : null}${details.licence ? html`<span class="tag">licence: <bdi>${details.licence}</bdi></span> ` : null}${tags.map(([name, value]) => html`<span class="tag" key=${name}>${name}: <bdi>${value}</bdi></span> `)}${details.url ? html`<a href=${details.url} rel="noopener noreferrer nofollow">Website</a>` : null}</p>` : null}
       ${best ? html`<p class="headline">${placed(first, best)}</p>` : null}${this.dayChange()}

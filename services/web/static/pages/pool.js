@@ -1,7 +1,7 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, percent, some, today, whole } from "../format.js";
+import { ago, count, nameOf, percent, some, today, whole } from "../format.js";
 import { computed, cyclicShare, ignoresCopies, leading, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
@@ -157,14 +157,14 @@ function differs(insight, main, method) {
   const distance = (part?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(main) && one.methods.includes(method));
   if (!distance) return null;
   const disputed = part.disputed.find((/** @type {any} */ one) => [one.high, one.low].includes(method) && [one.high, one.low].includes(main));
-  const about = disputed ? html`; most of all about <bdi>${disputed.agent}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
+  const about = disputed ? html`; most of all about <bdi>${nameOf(disputed.agent, insight)}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
   return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here it orders ${percent(distance.kendall)} of the pairs of agents differently than ${title(main)} (a pair that only one of them ties counts as half)${about}.`;
 }
 
 /** @param {any} insight @param {string} method */
 function thin(insight, method) {
   const found = insight?.findings?.connectivity?.leaders?.find((/** @type {any} */ one) => one.method === method);
-  return found ? html`<p class="trouble">Weakly connected agents among the first ${found.of}: ${some(found.agents)}. Few games link them to the others.</p>` : null;
+  return found ? html`<p class="trouble">Weakly connected agents among the first ${found.of}: ${some(found.agents.map((/** @type {string} */ agent) => nameOf(agent, insight)))}. Few games link them to the others.</p>` : null;
 }
 
 /** What cycles and copies do to the ratings of a method, with links to them. @param {any} insight @param {string} method */
@@ -174,7 +174,7 @@ function caution(insight, method) {
   const copies = insight?.findings?.clones?.exact?.[0];
   if (!cyclic && !copies) return null;
   const link = (/** @type {string} */ view, /** @type {string} */ text) => html`<a href=${withQuery({ view })} onClick=${follow}>${text}</a>`;
-  return html`<p class="notice">${cyclic ? html`${percent(cyclic, 0)} of the results are cyclic, and no order of agents can show ${link("cycles", "cycles")}. ` : null}${copies ? html`${some(copies)} have equal results: ${link("copies", "copies")} change ratings that average over opponents.` : null}</p>`;
+  return html`<p class="notice">${cyclic ? html`${percent(cyclic, 0)} of the results are cyclic, and no order of agents can show ${link("cycles", "cycles")}. ` : null}${copies ? html`${some(copies.map((/** @type {string} */ agent) => nameOf(agent, insight)))} have equal results: ${link("copies", "copies")} change ratings that average over opponents.` : null}</p>`;
 }
 
 /** The rows around one agent. @extends Live */
