@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 import msgspec
@@ -68,6 +68,10 @@ class PoolAgents:
         """
         self._directory.until_tried(_LOG_SECONDS)
         return self._directory.details(pool)
+
+    def names_of(self, pool: str, agents: Iterable[str]) -> dict[str, str] | msgspec.UnsetType:
+        """Return the display names of agents, as they were last read; `UNSET` if none of them has one."""
+        return self._directory.details(pool).display_names(agents) or msgspec.UNSET
 
     def hidden(self, pool: str) -> frozenset[str]:
         """Return the hidden agents of a pool, as they were last read."""

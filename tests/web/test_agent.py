@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -43,6 +44,21 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         ]
         assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
+        assert page.complaints() == []
+
+
+def test_opponents_games_and_reasons_have_display_names(played: Running, browser: Browser) -> None:
+    assert played.client.put("/v1/pools/cup", json={"kind": "games"}).status_code == 201
+    assert played.client.patch(f"/v1/pools/cup/agents/{quote(EVIL)}", json={"display_name": "Evil Inc"}).status_code == 200
+    with browser.page(played.url, f"/pools/cup/agents/rock?against={quote(EVIL)}") as page:
+        page.until("document.querySelectorAll('table.games a[title]').length > 0")
+        page.wait("Expected score against Evil Inc")
+        page.click("button", "Explain")
+        page.wait("By opponent")
+        assert "Evil Inc" in page.evaluate(
+            "[...document.querySelectorAll('section')].find((one) => one.innerText.startsWith('Why this rating')).innerText"
+        )
+        assert EVIL not in page.text
         assert page.complaints() == []
 
 

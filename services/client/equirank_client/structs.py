@@ -192,6 +192,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         outcomes: The outcomes.
         next: Cursor of the outcomes after these; None at the end.
         slice: Slice of the pool whose outcomes alone are counted, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -205,6 +206,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     outcomes: list[AgentOutcome]
     next: str | None
     slice: str | None = None
+    display_names: dict[str, str] = {}
 
 
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1431,6 +1433,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -1443,6 +1446,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     opponents: list[OpponentRow]
     next: str | None
     slice: str | None = None
+    display_names: dict[str, str] = {}
 
 
 class OpponentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -2073,6 +2077,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         missing: Of an online method: number of outcomes of the pool whose history should be kept and cannot be read.
         seconds: Duration of the computation.
         slice: Slice of the pool's outcomes that the solve counts, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -2092,6 +2097,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     missing: int = 0
     seconds: float = 0.0
     slice: str | None = None
+    display_names: dict[str, str] = {}
 
 
 class WhyChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,7 +5,7 @@ import { Sized, scale, ticks } from "../chart.js";
 import { ago, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
 import { isOutside, placed, preferred, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
-import { Figure, agentPath, flag, poolPath } from "../parts.js";
+import { Agent, Figure, agentPath, flag, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
 import { State } from "../state.js";
 import { Component, html } from "../ui.js";
@@ -71,7 +71,7 @@ export default class AgentPage extends Live {
       ${this.curve()}
       ${this.moved()}
       ${this.opponents()}
-      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />`}
+      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} name=${nameOf({ ...profile.details, agent })} rival=${this.props.query.against} opponents=${this.value("opponents")} />`}
       ${this.outcomes()}
       <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} />`;
   }
@@ -178,7 +178,7 @@ export default class AgentPage extends Live {
     const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
-      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><a href=${agentPath(pool, one.agent)}><bdi>${one.agent}</bdi></a></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
+      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><${Agent} pool=${pool} agent=${one.agent} answer=${answer} /></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
     return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
   }
 
@@ -187,7 +187,7 @@ export default class AgentPage extends Live {
     if (!answer) return null;
     const { pool } = this.props;
     const shown = shower(answer.outcomes.map((/** @type {any} */ one) => one.after));
-    const names = (/** @type {string[]} */ agents) => agents.map((agent, i) => html`${i ? ", " : ""}<a key=${agent} href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a>`);
+    const names = (/** @type {string[]} */ agents) => agents.map((agent, i) => html`${i ? ", " : ""}<${Agent} key=${agent} pool=${pool} agent=${agent} answer=${answer} />`);
     return html`<section class="card"><h2>Newest games</h2><p class="soft">Ratings by ${title(answer.method)}. A result that was not expected moves a rating more.</p>
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
       <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
@@ -212,7 +212,7 @@ class LastDay extends Component {
       const answer = await ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/outcomes`, { method, count: OUTCOMES_OF_DAY }));
       const since = Date.now() / 1000 - DAY;
       const games = answer.outcomes.filter((/** @type {any} */ one) => one.time >= since);
-      this.setState({ games, cut: games.length === OUTCOMES_OF_DAY && answer.next, busy: false });
+      this.setState({ games, answer, cut: games.length === OUTCOMES_OF_DAY && answer.next, busy: false });
     } catch (error) {
       this.setState({ error: String(/** @type {Error} */ (error).message), busy: false });
     }
@@ -230,7 +230,7 @@ class LastDay extends Component {
     if (!games.length) return html`<p class="soft">It had no game in the last 24 hours.</p>`;
     const groups = new Map();
     for (const one of games) {
-      const name = one.opponents.map((/** @type {any} */ side) => side.agents.join(", ")).join(" and ");
+      const name = one.opponents.map((/** @type {any} */ side) => side.agents.map((/** @type {string} */ agent) => nameOf(agent, this.state.answer)).join(", ")).join(" and ");
       const group = groups.get(name) ?? { name, games: 0, points: 0, expected: 0, change: 0 };
       groups.set(name, { name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
     }
@@ -317,15 +317,15 @@ class Forecast extends Component {
   }
 
   render() {
-    const { pool, agent, rival } = this.props;
+    const { pool, name, rival, opponents } = this.props;
     const { answer, error } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
     const methods = [...(answer?.methods ?? [])].sort((a, b) => Number(unseen(met, expected(a))) - Number(unseen(met, expected(b))));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
-      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${agent}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
-      ${answer ? html`<table><caption>Expected score against <bdi>${rival}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
+      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
+      ${answer ? html`<table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
         <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
   }
@@ -358,38 +358,39 @@ class Why extends Component {
     return html`<section class="card"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>
       <label>What changed since (UTC) <input type="datetime-local" step="1" onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>
       <button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Explain"}</button></p>
-      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change) : null}${(why?.sums ?? []).map(reasons)}</div></section>`;
+      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change, why) : null}${(why?.sums ?? []).map((/** @type {any} */ sum) => reasons(sum, why))}</div></section>`;
   }
 }
 
-/** What changed since an earlier moment, and the results that moved the rating most. @param {any} change */
-function changed({ before, after, outcomes, moves, other_moves: others, other_effect: rest, no_moves: none }) {
+/** What changed since an earlier moment, and the results that moved the rating most. @param {any} change @param {any} why The answer. */
+function changed({ before, after, outcomes, moves, other_moves: others, other_effect: rest, no_moves: none }, why) {
   const shown = shower([before.rating, after.rating]);
   const decimals = Math.abs(after.rating ?? 0) >= 100 ? 1 : 3;
   const rank = (/** @type {any} */ state) => (state.rank === null ? "" : `, rank ${whole(state.rank)}`);
-  const row = (/** @type {any} */ move) => html`<tr key=${`${move.agent} ${move.opponent}`}><th scope="row"><bdi>${move.agent}</bdi> – <bdi>${move.opponent}</bdi></th><td class="number">${whole(move.wins)}–${whole(move.ties)}–${whole(move.losses)}</td><td class="number">${signed(move.effect, decimals)}</td></tr>`;
+  const row = (/** @type {any} */ move) => html`<tr key=${`${move.agent} ${move.opponent}`}><th scope="row"><bdi>${nameOf(move.agent, why)}</bdi> – <bdi>${nameOf(move.opponent, why)}</bdi></th><td class="number">${whole(move.wins)}–${whole(move.ties)}–${whole(move.losses)}</td><td class="number">${signed(move.effect, decimals)}</td></tr>`;
   return html`<div class="change"><h3>Since then</h3><p>${shown(before.rating)}${rank(before)}, then ${count(outcomes, "outcome")} of the pool: ${shown(after.rating)}${rank(after)}.</p>${none ? html`<p class="soft">${none}.</p>` : null}
     ${moves.length ? html`<table><caption class="hidden">Results that moved the rating</caption><thead><tr><th scope="col">Results of</th><th scope="col" class="number">Won–tied–lost</th><th scope="col" class="number">Effect</th></tr></thead>
       <tbody>${moves.map(row)}${others ? html`<tr><th scope="row" colspan="2">${count(others, "other pair")}</th><td class="number">${signed(rest, decimals)}</td></tr>` : null}</tbody></table>` : null}</div>`;
 }
 
-/** @param {any} sum */
-function reasons(sum) {
+/** @param {any} sum @param {any} why The answer. */
+function reasons(sum, why) {
+  const named = (/** @type {any} */ term) => (sum.by === "opponent" ? nameOf(term.name, why) : term.name);
   const most = Math.max(...sum.terms.map((/** @type {any} */ term) => Math.abs(term.value)), 1e-300);
   const shown = shower(sum.terms.map((/** @type {any} */ term) => term.value));
-  if (sum.quantity === "change") return changes(sum);
+  if (sum.quantity === "change") return changes(sum, named);
   return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3><p class="soft">${sum.meaning}.</p><table><caption class="hidden">Terms by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">${sum.quantity}</th><th scope="col" class="wide">Share</th></tr></thead>
-    <tbody>${sum.terms.map((/** @type {any} */ term) => html`<tr key=${term.name}><th scope="row"><bdi>${term.name}</bdi></th><td class="number">${term.value > 0 ? "+" : ""}${shown(term.value)}</td><td class="wide"><span class=${`push ${term.value < 0 ? "down-push" : "up-push"}`} style=${{ width: `${(100 * Math.abs(term.value)) / most}%` }}></span></td></tr>`)}</tbody></table></div>`;
+    <tbody>${sum.terms.map((/** @type {any} */ term) => html`<tr key=${term.name}><th scope="row"><bdi>${named(term)}</bdi></th><td class="number">${term.value > 0 ? "+" : ""}${shown(term.value)}</td><td class="wide"><span class=${`push ${term.value < 0 ? "down-push" : "up-push"}`} style=${{ width: `${(100 * Math.abs(term.value)) / most}%` }}></span></td></tr>`)}</tbody></table></div>`;
 }
 
-/** The changes of an online rating by opponent, those that raised it and those that lowered it. With many games both are large, so their difference comes first. @param {any} sum */
-function changes(sum) {
+/** The changes of an online rating by opponent, those that raised it and those that lowered it. With many games both are large, so their difference comes first. @param {any} sum @param {(term: any) => string} named */
+function changes(sum, named) {
   const start = /** @type {number[]} */ (Object.values(sum.rest)).reduce((a, b) => a + b, 0);
   const decimals = Math.abs(sum.sum) >= 100 ? 1 : 3;
   const shown = shower([sum.sum, start]);
   const total = (/** @type {any[]} */ terms) => terms.reduce((all, term) => all + term.value, 0);
   const group = (/** @type {string} */ name, /** @type {any[]} */ terms) => (terms.length ? html`<tbody key=${name}><tr><th scope="rowgroup" colspan="4">${name}</th><td class="number"><b>${signed(total(terms), decimals)}</b></td></tr>
-    ${terms.map((term) => html`<tr key=${term.name}><th scope="row"><bdi>${term.name}</bdi></th><td class="number">${whole(term.details.games)}</td><td class="number">${term.details.points.toFixed(1)}</td><td class="number">${term.details.expected.toFixed(1)}</td><td class="number">${signed(term.value, decimals)}</td></tr>`)}</tbody>` : null);
+    ${terms.map((term) => html`<tr key=${term.name}><th scope="row"><bdi>${named(term)}</bdi></th><td class="number">${whole(term.details.games)}</td><td class="number">${term.details.points.toFixed(1)}</td><td class="number">${term.details.expected.toFixed(1)}</td><td class="number">${signed(term.value, decimals)}</td></tr>`)}</tbody>` : null);
   return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3>
     <p>${shown(start)} at the start, ${signed(sum.sum - start, decimals)} by all games: ${shown(sum.sum)}.</p><p class="soft">${sum.meaning}. A win that was expected changes it little; an opponent against which the agent has more points than expected raised it.</p>
     <table><caption class="hidden">Changes by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">${sum.quantity}</th></tr></thead>
