@@ -1,8 +1,8 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, nameOf, percent, some, today, whole } from "../format.js";
-import { computed, cyclicShare, ignoresCopies, leading, question, title } from "../methods.js";
+import { ago, count, date, nameOf, percent, some, today, whole } from "../format.js";
+import { computed, cyclicShare, ignoresCopies, leading, preferred, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -43,7 +43,7 @@ export default class PoolPage extends Live {
     const part = this.part();
     if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
     if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards };
-    if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
+    if (!chosen.embed || chosen.season) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     feeds.folding = [poolUrl(pool), 5];
     feeds.insight = [poolUrl(pool, "/insight"), 5];
     return feeds;
@@ -79,16 +79,18 @@ export default class PoolPage extends Live {
     const sliced = part && this.value("sliced");
     const past = chosen.at || chosen.season; // its board is read at once, so its method may not change when the slice's boards arrive
     const first = past ? list.boards : list.boards.filter((/** @type {any} */ one) => part?.methods.includes(one.method));
-    const shown = part ? of(sliced?.boards ?? first) : complete;
+    const season = this.season();
+    if (chosen.season && !this.value("seasons")) return html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">${this.polls.seasons?.error?.message ?? "Loading"}</p>`;
+    const shown = season ? finals(season, list.boards, chosen.method, chosenMethod) : part ? of(sliced?.boards ?? first) : complete;
     const { board } = shown;
     const folding = this.value("folding")?.folding;
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
-        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} error=${this.failure()} />
-        ${head ? html`<p class="soft">${chosen.season || chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${view !== "board" ? "" : chosen.season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
+        ${season && view === "board" ? html`<p class="soft">Season <bdi>${season.name}</bdi>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, `}${date(season.began_at)} to ${date(season.ended_at)}</p>` : head ? html`<p class="soft">${view === "board" && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
-      ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
+      ${!season && !board?.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
         ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...complete, insight: this.value("insight"), query: chosen }} />`}`}`;
   }
@@ -97,6 +99,12 @@ export default class PoolPage extends Live {
   views(view, kind) {
     const names = Object.entries(VIEWS).filter(([name]) => kind === "games" || !["wins", "next", "forecasts"].includes(name));
     return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
+  }
+
+  /** The chosen season, if it ended. @returns {any} Undefined without one. */
+  season() {
+    const { query: chosen } = this.props;
+    return chosen.season && (this.value("seasons")?.seasons ?? []).find((/** @type {any} */ one) => one.name === chosen.season && one.boards.length);
   }
 
   /** The chosen slice and its methods; undefined without one. @returns {{name: string, methods: string[], outcomes: number} | undefined} */
@@ -127,14 +135,24 @@ export default class PoolPage extends Live {
         ${seasons.length ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
-      <p class="question" data-method=${board.method}>${question(board.method)}${board === main ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
-      ${board.error ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
+      <p class="question" data-method=${board.method}>${question(board.method)}${board === main || past ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
+      ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : html`${thin(this.value("insight"), board.method)}${past ? null : caution(this.value("insight"), board.method)}`}
+      ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : past ? null : html`${thin(this.value("insight"), board.method)}${caution(this.value("insight"), board.method)}`}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
       ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
+}
+
+/**
+ * The final boards of a season as the page's choice of methods. The one that leads is chosen among them, not among the boards of now.
+ * @param {any} season @param {any[]} boards Boards of now. @param {string | undefined} asked @param {string} [chosen] Leading method by the settings of the pool.
+ */
+function finals(season, boards, asked, chosen) {
+  const names = preferred(season.boards.filter((/** @type {string} */ name) => name !== "outcomes" || season.boards.length === 1), chosen);
+  const all = names.map((method) => boards.find((one) => one.method === method) ?? { method, rows: [], source: "season" });
+  return { boards: all, main: all[0], board: all.find((one) => one.method === asked) ?? all[0] };
 }
 
 /** @param {string} pool @param {any} error */
