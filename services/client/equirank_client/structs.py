@@ -663,10 +663,12 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         methods: The two methods.
         kendall: Share of pairs of agents that the methods order differently. A pair that only one method ties counts as half.
+        tied: Share of pairs that only one of the methods ties. `kendall` less half of it is the share of pairs that they order oppositely. None if an earlier version computed it.
     """
 
     methods: tuple[str, str]
     kendall: float
+    tied: float | None = None
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -85,7 +85,7 @@ export default class AgentPage extends Live {
     return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${nameOf({ ...details, agent: profile.agent })}</bdi></h1>
       ${details?.display_name ? html`<p class="soft"><bdi>${profile.agent}</bdi></p>` : null}
       ${details?.organisation || details?.licence || tags.length || details?.url ? html`<p class="soft">${details.organisation ? html`<bdi>${details.organisation}</bdi> ` : null}${details.licence ? html`<span class="tag">licence: <bdi>${details.licence}</bdi></span> ` : null}${tags.map(([name, value]) => html`<span class="tag" key=${name}>${name}: <bdi>${value}</bdi></span> `)}${details.url ? html`<a href=${details.url} rel="noopener noreferrer nofollow">Website</a>` : null}</p>` : null}
-      ${best ? html`<p class="headline">${placed(first, best)}</p>` : null}${this.dayChange()}
+      ${best ? html`<p class="headline">${placed(first, best)}</p>` : null}${this.dayChange(profile, first)}
       <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
       <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
@@ -137,11 +137,15 @@ export default class AgentPage extends Live {
     return html`<section class="card tasks"><h2>By task</h2><p class="soft">Mean scores, and the rank among the agents that have a score on the task.${all ? "" : ` The ${best.length} best and ${worst.length} worst of ${count(profile.scores.tasks, "task")}.`}</p><div class="two">${table("Best places", best)}${table("Worst places", worst)}</div></section>`;
   }
 
-  /** How far the rating moved within a day, by the method of the curve; null if that is not known. */
-  dayChange() {
+  /** How far the rating moved within a day, by the method of the curve; null if that is not known. Where another method leads, the line has the
+   *  rank by this one as well, so that no change is read as that of the headline's rank. @param {any} profile @param {string} first Leading method. */
+  dayChange(profile, first) {
     const [now, before] = [this.value("history"), this.value("before")].map((history) => history?.points[history.points.length - 1]);
     if (typeof now?.rating !== "number" || typeof before?.rating !== "number") return null;
-    return html`<p>${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours by ${title(this.value("history").method)}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
+    const { method } = this.value("history");
+    const change = `${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours`;
+    const other = profile.methods[method];
+    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
   }
 
   /** Whether a game of the last 24 hours is known, which can explain a change. */

@@ -2,7 +2,7 @@
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, date, nameOf, percent, some, today, whole } from "../format.js";
-import { computed, cyclicShare, ignoresCopies, leading, preferred, question, title } from "../methods.js";
+import { computed, cyclicShare, ignoresCopies, leading, ordersOf, preferred, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -31,6 +31,7 @@ const LOADERS = {
   forecasts: () => import("../views/forecasts.js"),
   insight: () => import("../views/insight.js"),
 };
+const FIRST_SEASON = "first";
 const FILTERS = ["country", "organisation", "tag", "min_games"];
 
 /** @extends Live */
@@ -42,14 +43,23 @@ export default class PoolPage extends Live {
     if (!chosen.embed || chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
     const part = this.part();
     if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
-    if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards };
+    /** @type {[string, number]} */
+    const insight = [poolUrl(pool, "/insight"), 5]; // its notice is above the rows
+    if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards, insight };
     if (!chosen.embed || chosen.season) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     feeds.folding = [poolUrl(pool), 5];
-    feeds.insight = [poolUrl(pool, "/insight"), 5];
+    feeds.insight = insight;
     return feeds;
   }
 
-  /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests nothing else. */
+  /** Whether what is above the rows is known, or cannot be read, so that rows do not move once they are shown. */
+  settled() {
+    const poll = this.polls.insight;
+    this.isSettled ||= !poll || Boolean(poll.value || poll.error); // what is shown stays
+    return this.isSettled;
+  }
+
+  /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests only what is above them. */
   awaitsRows() {
     const { view, season, at } = this.props.query;
     const list = this.value("boards");
@@ -115,9 +125,11 @@ export default class PoolPage extends Live {
     return value ? { name: `${dimension}:${value.value}`, methods: found.methods, outcomes: value.outcomes } : undefined;
   }
 
-  /** Choices of slices, one for each tag. */
+  /** Choices of slices, one for each tag. The head of the pool has them as well, so they are there with the board. */
   slices() {
-    const dimensions = Object.entries(this.value("slices")?.dimensions ?? {});
+    const { embed, slice } = this.props.query;
+    const known = embed && !slice ? {} : this.value("boards").pool.head?.slices;
+    const dimensions = Object.entries(this.value("slices")?.dimensions ?? known ?? {});
     const choose = (/** @type {any} */ event) => go(withQuery({ slice: event.target.value }));
     const chosen = this.part()?.name ?? "";
     return dimensions.map(([dimension, { values }]) => html`<label class="pick" key=${dimension}><bdi>${dimension}</bdi> <select value=${chosen.startsWith(`${dimension}:`) ? chosen : ""} onChange=${choose}>
@@ -128,11 +140,12 @@ export default class PoolPage extends Live {
   leaderboard({ board, main, boards, head, part }) {
     const { pool, query: chosen } = this.props;
     const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
+    const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
     const past = chosen.season || chosen.at;
     return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
-        ${seasons.length ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
+        ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
       <p class="question" data-method=${board.method}>${question(board.method)}${board === main || past ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
@@ -140,7 +153,7 @@ export default class PoolPage extends Live {
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
       ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : past ? null : html`${thin(this.value("insight"), board.method)}${caution(this.value("insight"), board.method)}`}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} ready=${this.settled()} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
@@ -176,7 +189,7 @@ function differs(insight, main, method) {
   if (!distance) return null;
   const disputed = part.disputed.find((/** @type {any} */ one) => [one.high, one.low].includes(method) && [one.high, one.low].includes(main));
   const about = disputed ? html`; most of all about <bdi>${nameOf(disputed.agent, insight)}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
-  return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here it orders ${percent(distance.kendall)} of the pairs of agents differently than ${title(main)} (a pair that only one of them ties counts as half)${about}.`;
+  return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here this method and ${title(main)} ${ordersOf(distance)}${about}.`;
 }
 
 /** @param {any} insight @param {string} method */
@@ -225,12 +238,12 @@ class Table extends Component {
   }
 
   render() {
-    const { pool, method, query: chosen, slice } = this.props;
+    const { pool, method, query: chosen, slice, ready } = this.props;
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
-    return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
-      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
-      ${board ? html`<${Notes} board=${board} />` : null}`;
+    return html`${ready && board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
+      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} ready=${ready} />
+      ${board && ready ? html`<${Notes} board=${board} />` : null}`;
   }
 }
 

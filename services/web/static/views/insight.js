@@ -1,6 +1,6 @@
 // All findings about a pool, in words.
 import { ago, count, leftOut, nameOf, percent, some, whole } from "../format.js";
-import { title } from "../methods.js";
+import { ordersOf, title } from "../methods.js";
 import { html } from "../ui.js";
 import { apart } from "./copies.js";
 
@@ -91,7 +91,7 @@ function votes(part, named) {
 function disagree(part, named) {
   if (!part.disputed.length) return [`none: one order of the ${part.agents} agents fits all boards`];
   const [far] = part.distances;
-  return [...part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`), `largest distance: ${far.methods.map(title).join(" and ")}, ${percent(far.kendall)} of pairs; a pair that only one of them ties counts as half`];
+  return [...part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`), `largest distance: ${far.methods.map(title).join(" and ")}, which ${ordersOf(far)}`];
 }
 
 /** @param {any} part */

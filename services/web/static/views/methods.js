@@ -2,8 +2,8 @@
 import { Live, poolUrl } from "../api.js";
 import { Label, Sized, scale, wrapped } from "../chart.js";
 import { nameOf, percent, some } from "../format.js";
-import { cyclicShare, question, title } from "../methods.js";
-import { go, withQuery } from "../nav.js";
+import { cyclicShare, ordersOf, question, title } from "../methods.js";
+import { follow, go, withQuery } from "../nav.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 
@@ -37,15 +37,15 @@ export default class Methods extends Live {
     const distance = (insight?.findings?.disagreement?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(left) && one.methods.includes(right));
     const pick = (/** @type {string} */ name, /** @type {string} */ chosen, /** @type {string} */ label) => html`<label class="pick">${label} <select value=${chosen} onChange=${(/** @type {any} */ event) => go(withQuery({ [name]: event.target.value }))}>${rated.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>`;
     const says = html`${pick("method", left, "Left")} ${pick("other", right, "Right")}<br /><b>${title(left)}.</b> ${question(left)}<br /><b>${title(right)}.</b> ${question(right)}
-      ${distance ? html`<br />They order ${percent(distance.kendall)} of the pairs of agents differently. A pair that only one of them ties counts as half.` : null}
-      ${believe(insight)}`;
+      ${distance ? html`<br />They ${ordersOf(distance)}.` : null}
+      ${believe(insight, withQuery({ view: "forecasts", method: "", other: "" }))}`;
     return html`<${Figure} title="Methods compared" says=${says} file=${`${pool}-${left}-${right}`} table=${[["agent", left, right], ...both.map((/** @type {any} */ row) => [row.agent, row.rank, row.other])]} link=${`${link}&method=${left}&other=${right}`}>
       ${both.length ? html`<${Sized}>${(/** @type {number} */ width) => chart(both, width, left, /** @type {string} */ (right))}<//>` : html`<p class="soft" role="status">Loading</p>`}<//>`;
   }
 }
 
-/** Why methods differ in this pool, and which one to believe for what. @param {any} insight */
-function believe(insight) {
+/** Why methods differ in this pool, and which one to believe for what. @param {any} insight @param {string} forecasts Address of the forecasts. */
+function believe(insight, forecasts) {
   const found = insight?.findings;
   const named = (/** @type {string} */ agent) => nameOf(agent, insight);
   const { cyclicity, clones } = found ?? {};
@@ -55,9 +55,10 @@ function believe(insight) {
   const text = [
     cyclic ? `${percent(cyclic, 0)} of the results here are cyclic, and a rating of one number for each agent cannot show cycles.` : "The results here fit one order of strength with little or no cycle, so ratings of one number for each agent describe them well.",
     copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
-    cyclic || copies ? "For the chance to win a game, believe the forecasts that were right most often. For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
+    cyclic || copies ? "For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
   ].filter(Boolean).join(" ");
-  return html`<br /><b>Which one to believe.</b> ${text}`;
+  const best = (found?.prequential?.forecasts ?? []).find((/** @type {any} */ one) => one.enough !== false && one.log_loss !== null);
+  return html`<br /><b>Which one to believe.</b> ${text} For the chance to win a game, believe the method whose <a href=${forecasts} onClick=${follow}>forecasts</a> were best${best ? `, which is ${title(best.method)} here` : ""}.`;
 }
 
 /** Agents of equal rank stand one below the other. @param {any[]} rows @param {(row: any) => number} rank @returns {Map<string, number>} */
