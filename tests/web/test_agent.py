@@ -128,6 +128,22 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
         assert page.complaints() == []
 
 
+def test_the_card_says_the_rank_by_the_method_of_a_change_where_another_one_leads(api: Running, browser: Browser, tmp_path: Path) -> None:
+    now = time.time()
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    assert (
+        fold_events(state, [game_event(f"g{i}", "ann", "bob", pool="cup", time=at) for i, at in enumerate((now - 90_000.0, now - 60.0))])
+        == []
+    )
+    served.checkpoint(state, 2, written_at=NOW - 3.0)
+    served.publish(state, 2, published_at=NOW - 1.0)
+    solved = solved_of("cup", method="bradley_terry", position=2, ratings=[("bob", 1600.0), ("ann", 1400.0)])
+    assert api.store.solved.publish(solved)
+    with browser.page(api.url, "/pools/cup/agents/ann") as page:
+        page.wait("No. 2 of 2", "by Bradley-Terry", "By Elo, another method: no. 1 of 2, 15", " in 24 hours. Why?")
+        assert page.complaints() == []
+
+
 def test_a_rating_is_explained_on_request(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup/agents/rock") as page:
         page.click("button", "Explain")

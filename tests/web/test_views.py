@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.api import Running
@@ -41,6 +42,21 @@ def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
         assert page.complaints() == []
 
 
+def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browser) -> None:
+    chance = insight_board("cup")
+    cyclicity = {**chance.result.extra["cyclicity"], "within_noise": True}
+    result = msgspec.structs.replace(chance.result, extra={**chance.result.extra, "cyclicity": cyclicity})
+    assert played.store.solved.publish(msgspec.structs.replace(chance, result=result, position=60))
+    with browser.page(played.url, "/pools/cup?view=cycles") as page:
+        page.wait("No cycle is beyond noise: the results fit one order of strength")
+        shown = "[...document.querySelectorAll('.arrow')].filter((one) => one.checkVisibility()).length"
+        assert page.evaluate(shown) == 0
+        page.click("details.chance summary")
+        page.until(f"{shown} >= 3")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
 def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?method=elo") as page:
         page.wait("47 % of the results are cyclic", "rock, rock-copy have equal results")
@@ -63,7 +79,9 @@ def test_two_methods_are_compared_by_the_ranks_that_they_give(played: Running, b
     with browser.page(played.url, "/pools/cup?view=methods") as page:
         page.until("document.querySelectorAll('.slope').length === 5")
         assert page.evaluate("document.querySelector('.slope title').textContent").endswith("1 and 1")
-        page.wait("Which one to believe.", "have equal results.")
+        page.wait("Which one to believe.", "have equal results.", "of the pairs are tied by one of the two alone")
+        page.click("figcaption a", "forecasts")
+        page.wait("Winner right")
         assert page.complaints() == []
 
 

@@ -72,7 +72,7 @@ export function placed(method, one) {
 export function ordersOf({ kendall, tied }) {
   if (tied === null || tied === undefined) return `order ${percent(kendall)} of the pairs of agents differently, where a pair that only one of them ties counts as half`;
   const opposite = Math.max(0, kendall - tied / 2);
-  return `order ${opposite < 5e-4 ? "no pair" : `${percent(opposite)} of the pairs`} of agents oppositely${tied ? `, and only one of them ties ${percent(tied)}` : ""}`;
+  return `order ${opposite < 5e-4 ? "no pair" : `${percent(opposite)} of the pairs`} of agents oppositely${tied ? `; ${percent(tied)} of the pairs are tied by one of the two alone` : ""}`;
 }
 
 const CYCLIC = 0.1; // share of cyclic results from which they are worth a sentence

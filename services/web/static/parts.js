@@ -139,11 +139,12 @@ export async function savePng(part, name) {
 
 /**
  * A chart with its title, what it says in one sentence, and its downloads. The table of a chart is its CSV.
- * @param {{title: string, says: any, file: string, table?: any[][], link?: string, children: any}} props
+ * @param {{title: string, says: any, file: string, table?: any[][], link?: string, drawn?: boolean, children: any}} props drawn: whether a chart
+ * can be saved as a picture.
  */
-export function Figure({ title: name, says, file, table, link, children }) {
+export function Figure({ title: name, says, file, table, link, drawn = true, children }) {
   const png = (/** @type {any} */ event) => savePng(event.target.closest("figure"), file);
   return html`<figure class="card"><figcaption><h2>${name}</h2><p class="soft">${says}</p></figcaption>${children}
-    <p class="tools">${table ? html`<button type="button" onClick=${png}>PNG</button> <button type="button" onClick=${() => save(`${file}.csv`, "text/csv", csv(table))}>CSV</button>` : null}
+    <p class="tools">${table && drawn ? html`<button type="button" onClick=${png}>PNG</button> ` : null}${table ? html`<button type="button" onClick=${() => save(`${file}.csv`, "text/csv", csv(table))}>CSV</button>` : null}
     ${link ? html` <a href=${link}>Permanent link</a> <a href=${`${link}${link.includes("?") ? "&" : "?"}embed=1`}>Embed</a>` : null}</p></figure>`;
 }

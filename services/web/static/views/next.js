@@ -36,7 +36,7 @@ export default class Next extends Live {
     const address = query.target ? `${link}&target=${encodeURIComponent(query.target)}` : link;
     const matches = plan?.matches ?? [];
     const table = [["first", "second", "rate"], ...matches.map((/** @type {any} */ one) => [...one.agents, one.rate])];
-    return html`<${Figure} title="Next games" says=${html`${plan && !plan.not_applicable ? this.says(plan) : null}${this.choice()}`} file=${`${pool}-next-games`} table=${matches.length ? table : undefined} link=${address}>
+    return html`<${Figure} title="Next games" says=${html`${plan && !plan.not_applicable ? this.says(plan) : null}${this.choice()}`} file=${`${pool}-next-games`} table=${matches.length ? table : undefined} link=${address} drawn=${false}>
       ${!plan || error ? html`<p class=${error ? "trouble" : "soft"} role="status">${error ? error.message : "Loading"}</p>` : null}
       ${plan?.not_applicable ? html`<p class="soft">Not applicable: ${plan.not_applicable}</p>` : plan && !error ? this.games(plan) : null}<//>`;
   }
