@@ -89,7 +89,7 @@ def _look_alikes(part: LookAlikes, left_out: set[str]) -> LookAlikes:
 
 
 def _top(part: Top, left_out: set[str]) -> Top:
-    """The number of agents at the top stays, because a top of hidden agents is not a top of none."""
+    """The number of agents at the top stays, so that a top of hidden agents differs from an empty one."""
     return msgspec.structs.replace(part, agents=_names(part.agents, left_out), rival=None if part.rival in left_out else part.rival)
 
 
