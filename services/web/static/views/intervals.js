@@ -34,11 +34,11 @@ export default class Intervals extends Live {
 function settled(rows) {
   const ranked = rows.filter((row) => typeof row.rank_low === "number");
   if (!ranked.length) return "";
-  const open = ranked.filter((row) => row.rank_low !== row.rank_high).map((row) => `${nameOf(row)} ${whole(row.rank_low)} to ${whole(row.rank_high)}`);
+  const open = ranked.filter((row) => row.rank_low !== row.rank_high).map((row) => `${nameOf(row)} (${whole(row.rank_low)} to ${whole(row.rank_high)})`);
   if (!open.length) return "All of these ranks are settled.";
   const certain = ranked.length - open.length;
   const first = certain ? `${whole(certain)} of these ${whole(ranked.length)} ranks ${certain === 1 ? "is" : "are"} settled.` : "None of these ranks is settled.";
-  return `${first} Possible ranks of the others: ${some(open)}.`;
+  return `${first} Possible ranks${certain ? " of the others" : ""}: ${some(open)}.`;
 }
 
 /** @param {any[]} rows @param {number} width @param {string} name */
