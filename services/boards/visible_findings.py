@@ -1,6 +1,6 @@
 """What readers see of an insight: the findings without hidden agents, and the display names of the agents that they name."""
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -9,7 +9,7 @@ from services.boards.insight import Insight
 from services.control.details_records import PoolDetails
 
 GroupT = TypeVar("GroupT", str, LookAlike)
-_GROUP = 2
+_GROUP: Final = 2
 """Agents without which there is no group of copies, and none of names that look alike."""
 
 

@@ -97,7 +97,7 @@ export default class PoolPage extends Live {
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
-        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${view !== "board" ? "" : chosen.season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
+        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${view !== "board" ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
         ${season && view === "board" ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, `}${date(season.began_at)} to ${date(season.ended_at)}</p>` : head ? html`<p class="soft">${view === "board" && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!season && !board?.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
@@ -289,7 +289,7 @@ function Footer({ pool, board, head, chosen, slice }) {
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
     ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} slice=${slice} />
-    <${Details} head=${head} board=${board} />`}</footer>`;
+    ${season ? null : html`<${Details} head=${head} board=${board} />`}`}</footer>`;
 }
 
 /** Loads a view when it is asked for. @extends Component */
