@@ -69,7 +69,7 @@ def test_histories_of_a_killed_installation_are_those_of_a_fold_of_its_log(tmp_p
         files = {(file.first, file.end): file for file in sorted(HistoryFiles(store.blobs).files(HOME), key=lambda file: file.epoch)}
         for kept in segments:
             assert store.blobs.read(files[kept.first, kept.end].name) == b"".join(packed_segment(kept))
-        profile = one.get(f"/v1/pools/{POOL}/agents/pebble")
+        profile = one.answer(f"/v1/pools/{POOL}/agents/pebble")
         assert (profile["methods"]["elo"]["rating"], profile["outcomes"]) == (answer["outcomes"][0]["after"], answer["total"])
 
 

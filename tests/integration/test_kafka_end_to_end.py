@@ -121,8 +121,11 @@ def test_what_is_wrong_ends_as_the_laws_say_and_the_stream_goes_on(cluster: Clus
         ("equirank_records_total", ""): 12,
     }
 
-    after = cluster.settled_metrics()
-    assert {key: after.get(key, 0.0) - before.get(key, 0.0) for key in changes} == changes
+    def changed() -> dict[tuple[str, str], float]:
+        after = cluster.settled_metrics()
+        return {key: after.get(key, 0.0) - before.get(key, 0.0) for key in changes}
+
+    until(lambda: changed() == changes, lambda: f"metrics changed by {changed()}")
 
 
 def test_a_pool_that_nobody_created_is_refused_until_somebody_does(cluster: Cluster) -> None:

@@ -42,8 +42,7 @@ def test_ratings_of_a_running_installation_are_explained(tmp_path: Path) -> None
             assert found["sums"], found
             for terms in found["sums"]:
                 assert abs(terms["sum"] - terms["total"]) <= terms["allowed"]
-        first = explained(one, "bradley_terry", "rock", 300, "?flips=true")
-        assert first is not None
+        first = until(lambda: explained(one, "bradley_terry", "rock", 300, "?flips=true"), "rock is explained with flips")
         for flip in first["flips"]:
             assert flip["verified"] is (flip["count"] > 0)
         board = until(lambda: one.get(f"/v1/pools/{POOL}/boards/bradley_terry"), "a board")
@@ -60,5 +59,5 @@ def test_ratings_of_a_running_installation_are_explained(tmp_path: Path) -> None
         told = one.run("why", POOL, "rock", "--method", "copeland", "--format", "json")
         assert told.returncode == 0, told.stderr
         assert json.loads(told.stdout)["agent"] == "rock"
-        planned = one.get(f"/v1/pools/{POOL}/next?target=all")
-        assert one.get(f"/v1/pools/{POOL}/next?target=all") == planned, "kept for its position, with the duration of its computation"
+        planned = one.answer(f"/v1/pools/{POOL}/next?target=all")
+        assert one.answer(f"/v1/pools/{POOL}/next?target=all") == planned, "kept for its position, with the duration of its computation"

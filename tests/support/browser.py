@@ -107,16 +107,22 @@ class Page:
 
     def evaluate(self, script: str) -> Any:
         """Return the value of an expression; a promise is awaited."""
-        result = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        result = self._run(script)
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
+    def _run(self, script: str) -> dict[str, Any]:
+        return self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+
     def _look(self, script: str) -> Any:
-        """Return the value of an expression; None while the page is being replaced by another one."""
+        """Return the value of an expression; None while the page is being replaced by another one, or has no body or element yet."""
         try:
-            return self.evaluate(script)
+            result = self._run(script)
         except CommandError:
             return None
+        thrown = result.get("exceptionDetails")
+        assert thrown is None or thrown["exception"].get("className") == "TypeError", thrown
+        return None if thrown else result["result"].get("value")
 
     @property
     def text(self) -> str:

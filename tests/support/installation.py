@@ -70,6 +70,10 @@ class Installation:
         except (HTTPError, URLError, OSError):
             return None
 
+    def answer(self, path: str) -> Any:
+        """JSON of a GET request that is repeated until it succeeds, as a client does after a 503: a loaded machine can miss limits."""
+        return until(lambda: self.get(path), f"an answer of {path}")
+
     def post(self, path: str, body: object) -> tuple[int, Any]:
         """(status, JSON) of a POST with a JSON body."""
         return self.request("POST", path, body)

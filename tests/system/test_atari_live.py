@@ -32,8 +32,7 @@ def streamed(one: Installation, pool: str, seed: int) -> int:
 def board(one: Installation, pool: str) -> Any:
     """The deviation board once it counts every game."""
     path = f"/v1/pools/{pool}/boards/deviation?count=100"
-    until(lambda: (found := one.get(path)) and found["outcomes"] == GAMES, f"{pool} is solved")
-    return one.get(path)
+    return until(lambda: (found := one.get(path)) and found["outcomes"] == GAMES and found, f"{pool} is solved")
 
 
 def test_ratings_of_the_streamed_table_are_the_golden_ones(tmp_path: Path) -> None:

@@ -109,13 +109,13 @@ def test_football_without_1000_matches_and_with_another_k(up: Installation) -> N
     control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
     append(log.outcomes, events)
     until(lambda: up.outcomes(POOL) == MATCHES, "all matches visible")
-    before = up.get(f"/v1/pools/{POOL}/boards/elo?count=1000")["rows"]
+    before = up.answer(f"/v1/pools/{POOL}/boards/elo?count=1000")["rows"]
 
     for start in range(0, RETRACTED, 250):
         status, answer = up.post("/v1/outcomes", json.loads(encode(retractions(gone[start : start + 250], f"r{start}-"))))
         assert (status, answer["accepted"]) == (202, 250), answer
     assert killed_while_building(up.shard_pids(), control)
-    assert up.get(f"/v1/pools/{POOL}/boards/elo?count=1000")["rows"] == before, "readers see the old boards while the shard is away"
+    assert up.answer(f"/v1/pools/{POOL}/boards/elo?count=1000")["rows"] == before, "readers see the old boards while the shard is away"
     until(lambda: up.outcomes(POOL) == MATCHES - RETRACTED, "the corrected boards")
     number = up.head(POOL)["generation"]
     assert (up.head(POOL)["left_out"], up.head(POOL)["pending"]) == (RETRACTED, 0)

@@ -30,7 +30,7 @@ def season(one: Installation, name: str) -> dict[str, Any]:
 
 def final(one: Installation, name: str) -> dict[str, list[dict[str, Any]]]:
     """Rows of all final boards of a season."""
-    return {method: one.get(f"{SEASONS}/{name}/boards/{method}?count=1000")["rows"] for method in METHODS}
+    return {method: one.answer(f"{SEASONS}/{name}/boards/{method}?count=1000")["rows"] for method in METHODS}
 
 
 def killed_at_start(one: Installation) -> None:
@@ -50,15 +50,15 @@ def test_a_season_ends_with_boards_that_outlive_everything_else(tmp_path: Path) 
     with installation(data) as one:
         send(one, 0, 1000)
         until(lambda: one.outcomes(POOL) == 1000, "counted")
-        before = one.get(f"/v1/pools/{POOL}/boards/elo?count=1000")["rows"]
+        before = one.answer(f"/v1/pools/{POOL}/boards/elo?count=1000")["rows"]
         mean = sum(row["rating"] for row in before) / len(before)
         assert one.post(SEASONS, {"name": "winter", "keep": 0.5})[0] == 202
         killed_at_start(one)
         until(lambda: (one.head(POOL) or {}).get("season") == "winter", "the season serves")
-        rows = one.get(f"/v1/pools/{POOL}/boards/elo?count=1000")["rows"]
+        rows = one.answer(f"/v1/pools/{POOL}/boards/elo?count=1000")["rows"]
         wanted = {row["agent"]: pytest.approx(0.5 * row["rating"] + 0.5 * mean) for row in before}
         assert {row["agent"]: row["rating"] for row in rows} == wanted
-        shown = {board["method"]: board for board in one.get(f"/v1/pools/{POOL}/boards?count=5")["boards"]}
+        shown = {board["method"]: board for board in one.answer(f"/v1/pools/{POOL}/boards?count=5")["boards"]}
         assert {board["generation"] for board in shown.values()} == {one.head(POOL)["generation"]}, "no board of the season before"
         send(one, 900, 1200)
         until(lambda: one.outcomes(POOL) == 200, "a retry of the season before does not count again")
@@ -83,7 +83,7 @@ def test_a_season_ends_with_boards_that_outlive_everything_else(tmp_path: Path) 
         started = one.run("seasons", "start", POOL, "spring")
         assert started.returncode == 0, started.stderr
         assert one.head(POOL)["season"] == "spring"
-        assert one.get(f"/v1/pools/{POOL}/boards/elo")["total"] == 0
+        assert one.answer(f"/v1/pools/{POOL}/boards/elo")["total"] == 0
         until(lambda: season(one, "winter").get("status") == "closed", "the second one, too")
         assert season(one, "winter")["outcomes"] == 200
         assert final(one, "first") == boards
