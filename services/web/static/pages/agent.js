@@ -234,9 +234,10 @@ class LastDay extends Component {
     if (!games.length) return html`<p class="soft">It had no game in the last 24 hours.</p>`;
     const groups = new Map();
     for (const one of games) {
+      const key = JSON.stringify(one.opponents.map((/** @type {any} */ side) => side.agents)); // two agents can have one display name
       const name = one.opponents.map((/** @type {any} */ side) => side.agents.map((/** @type {string} */ agent) => nameOf(agent, this.state.answer)).join(", ")).join(" and ");
-      const group = groups.get(name) ?? { name, games: 0, points: 0, expected: 0, change: 0 };
-      groups.set(name, { name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
+      const group = groups.get(key) ?? { key, name, games: 0, points: 0, expected: 0, change: 0 };
+      groups.set(key, { key, name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
     }
     const rows = [...groups.values()].sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
     const total = rows.reduce((sum, row) => sum + row.change, 0);
@@ -244,7 +245,7 @@ class LastDay extends Component {
     const shown = rows.slice(0, OUTCOMES);
     return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}Fewer points than expected against an opponent lower the rating.</p>
       <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
-      <tbody>${shown.map((row) => html`<tr key=${row.name}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
+      <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
       ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
 }

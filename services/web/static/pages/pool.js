@@ -219,7 +219,7 @@ class Around extends Live {
     const { pool, agent } = this.props;
     const board = this.value("rows");
     const error = this.failure();
-    return html`<section class="card around"><header><h2>Around <a href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a></h2><a href=${withQuery({ agent: "" })} onClick=${follow}>Close</a></header>
+    return html`<section class="card around"><header><h2>Around <a href=${agentPath(pool, agent)}><bdi>${nameOf(board?.rows.find((/** @type {any} */ row) => row.agent === agent) ?? agent)}</bdi></a></h2><a href=${withQuery({ agent: "" })} onClick=${follow}>Close</a></header>
       ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Rows around the agent" around=${agent} />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}</section>`;
   }
 }
