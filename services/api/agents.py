@@ -193,7 +193,7 @@ async def list_opponents(
     answer = await here.workers.searches.run(lambda: read(known=KnownAgents(known(), None, hidden)))
     if answer is None:
         raise await here.workers.readers.run(partial(_no_agent, here, head, name))
-    return answer
+    return msgspec.structs.replace(answer, display_names=here.pool_agents.names_of(pool, (row.agent for row in answer.opponents)))
 
 
 @get(
@@ -260,6 +260,8 @@ async def list_agent_outcomes(
     answer = await _of_agent(here, head, agent, read, hidden=hidden, part=text)
     headers = {"Vary": "Accept"}
     if media is BoardFormat.JSON:
+        named = (name for one in answer.outcomes for side in [one.team, *(side.agents for side in one.opponents)] for name in side)
+        answer = msgspec.structs.replace(answer, display_names=here.pool_agents.names_of(head.pool, named))
         return Response(answer, headers=headers)
     headers |= {f"Equirank-{name.title()}": str(getattr(answer, name)) for name in ("generation", "position", "total")}
     headers |= {} if answer.next is None else {"Equirank-Next": answer.next}

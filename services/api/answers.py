@@ -219,9 +219,10 @@ class Answers:
         agents: version of the columns of agents; None for the present one.
         """
         part = _published_part(asked, published)
-        if part is None or asked.kind == "insight":
-            return part
-        return *part, *(self.agents_version(asked.pool, asked.part) if agents is None else agents)
+        if part is None:
+            return None
+        shown = self.agents_version(asked.pool, asked.part) if agents is None else agents
+        return *part, *(shown[:1] if asked.kind == "insight" else shown)  # an insight shows details alone
 
     def _known_boards(self, asked: Asked, published: PoolVersion, agents: Version) -> dict[str, Board]:
         """Return the cached solved boards of a summary that are still the newest, by method, with updated ages."""

@@ -38,6 +38,7 @@ from services.boards.result import PENDING
 from services.boards.slice_boards import SliceName, activity_of, dimension_of, is_sliced, method_of, slice_of, slice_text
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
+from services.boards.visible_findings import visible_insight
 from services.runtime.settings import Provisional
 from services.solve.planning.jobs import JobStatus
 from services.solve.registry.choice import choices
@@ -94,7 +95,8 @@ def built(
             board = read(now=clock(), provisional=provisional)
             return None if board is None else agents.compared(agents.columns_of(board, store).board(board), store, clock())
         case "insight":
-            return insight(store.solved, asked.pool, now=clock())
+            found = insight(store.solved, asked.pool, now=clock())
+            return visible_insight(found, agents.details(asked.pool))
 
 
 def selection(agents: PoolAgents, columns: AgentColumns, asked: Asked) -> filtered.Selection:

@@ -18,9 +18,10 @@ from services.api.slices import SliceText
 from services.boards.insight import Insight
 from services.boards.slice_boards import slice_text
 from services.boards.store.protocol import PoolHead
+from services.boards.visible_findings import visible_insight
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.insight.on_request import slice_insight
-from services.solve.next_matches import TARGETS, Next, plan
+from services.solve.next_matches import TARGETS, Next, plan, visible_next
 from services.solve.problems.serving import NoCheckpoint
 from services.wire.pools import check_pool_name
 
@@ -37,7 +38,7 @@ async def get_insight(request: Request, pool: Pool, part: SliceText = None) -> R
     """Report cycles, clones, links between agents, disagreements and forecasts.
 
     They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed. With `slice`: of the outcomes of the slice alone,
-    computed on request from the newest checkpoint, for at most 2,000 agents.
+    computed on request from the newest checkpoint, for at most 2,000 agents. Hidden agents are not named.
     """
     if part is None:
         return await polled(request, Asked("insight", check_pool_name(pool)))
@@ -48,7 +49,8 @@ async def get_insight(request: Request, pool: Pool, part: SliceText = None) -> R
 def _insight_of_slice(here: Context, pool: str, part: str) -> Insight:
     head, files = _head(here, pool, part), CheckpointStore(here.settings.checkpoint_url)
     try:
-        return slice_insight(files, here.store.solved, here.directory.control.known(), head, part, here.insights, here.clock())
+        found = slice_insight(files, here.store.solved, here.directory.control.known(), head, part, here.insights, here.clock())
+        return visible_insight(found, here.pool_agents.details(pool))
     except SolverError as error:
         raise ApiError(422, "no certain insight", f"insight did not reach its accuracy on the newest checkpoint: {error}") from error
     except NoCheckpoint as error:
@@ -62,7 +64,7 @@ async def plan_next(
     """Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
     Games or measurements drawn at these rates reduce the target's uncertainty fastest. With `slice`: of ratings by the outcomes of the
-    slice alone.
+    slice alone. Those of hidden agents are not listed.
     """
     return await here.workers.checkpoints.run(partial(_planned, here, pool, target, games, count, floor, slice_text(part)))
 
@@ -70,7 +72,8 @@ async def plan_next(
 def _planned(here: Context, pool: str, target: str, games: int, count: int, floor: float, part: str) -> Next:
     head = _head(here, pool, part)
     try:
-        return plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count, here.plans, part)
+        found = plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count, here.plans, part)
+        return visible_next(found, here.pool_agents.details(pool))
     except NoCheckpoint as error:
         raise _no_checkpoint(here, error) from error
 

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 import msgspec
@@ -69,6 +69,10 @@ class PoolAgents:
         self._directory.until_tried(_LOG_SECONDS)
         return self._directory.details(pool)
 
+    def names_of(self, pool: str, agents: Iterable[str]) -> dict[str, str] | msgspec.UnsetType:
+        """Return the display names of agents, as they were last read; `UNSET` if none of them has one."""
+        return self._directory.details(pool).display_names(agents) or msgspec.UNSET
+
     def hidden(self, pool: str) -> frozenset[str]:
         """Return the hidden agents of a pool, as they were last read."""
         return self._directory.details(pool).hidden()
@@ -109,7 +113,10 @@ class PoolAgents:
         return last_day(self._index(head, ""), head, day_before(now))
 
     def version(self, pool: str, part: str = "") -> tuple[object, ...]:
-        """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap."""
+        """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap.
+
+        The first entry alone is the version of details.
+        """
         self._directory.refresh_soon()
         head, details = self._heads.get(pool), self._directory.details(pool)
         return (details.version, None) if head is None else AgentColumns(details, self._index(head, part)).version

@@ -4,6 +4,7 @@ import math
 from functools import partial
 from typing import Annotated, TypeAlias
 
+import msgspec
 from litestar import get
 from litestar.params import QueryParameter
 
@@ -112,8 +113,10 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
     try:
         with past_problems():
             if index is not None:
-                return why_live(files, here.store, head, index, method_of(method), asked, here.past)
-            return why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
+                found = why_live(files, here.store, head, index, method_of(method), asked, here.past)
+            else:
+                found = why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
+            return msgspec.structs.replace(found, display_names=here.pool_agents.names_of(head.pool, found.named_agents()))
     except UnknownAgent as error:
         raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
     except (NoCheckpoint, NoIndex) as error:

@@ -1,13 +1,14 @@
 """What answers show of agents besides their ratings: details, and games up to a checkpoint; and which agents an answer leaves out."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from ratings_core.errors import InputError
 from services.boards.agent_history import last_played
-from services.boards.agent_index import AgentIndex, NoIndex, outcomes_of
+from services.boards.agent_index import AgentIndex, GamesPlayed, NoIndex, outcomes_of
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board
 from services.boards.result import AgentRow
@@ -146,7 +147,17 @@ def _detailed(row: AgentRow, details: AgentDetails) -> AgentRow:
 
 def _with_games(rows: Sequence[AgentRow], index: AgentIndex) -> list[AgentRow]:
     names = [row.agent for row in rows]
-    played, times = index.played(names), last_played(index, names)
+    return rows_with_games(rows, index.played(names), last_played(index, names))
+
+
+def rows_with_games(rows: Sequence[AgentRow], played: GamesPlayed, times: Mapping[str, float] = MappingProxyType({})) -> list[AgentRow]:
+    """Rows with the games of their agents.
+
+    Args:
+        rows: The rows.
+        played: The games, in the order of the rows. Rows of agents that it does not know stay as they are.
+        times: Agent -> time of its newest outcome in seconds since 1970, as far as it is known.
+    """
     columns = (outcomes_of(weights).tolist() for weights in (played.games, played.wins, played.draws, played.losses))
     return [
         msgspec.structs.replace(row, games=games, wins=wins, draws=draws, losses=losses, last_played=times.get(row.agent)) if known else row

@@ -170,6 +170,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True):
         outcomes: The outcomes.
         next: Cursor of the outcomes after these; None at the end.
         slice: Slice of the pool whose outcomes alone are counted, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -183,6 +184,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: list[AgentOutcome]
     next: str | None
     slice: str | msgspec.UnsetType = msgspec.UNSET
+    display_names: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _OutcomesPlace(msgspec.Struct, frozen=True, array_like=True, tag="outcomes"):

@@ -73,6 +73,13 @@ class GamesPlayed(NamedTuple):
     draws: Weights
     losses: Weights
 
+    @classmethod
+    def of(cls, ids: NDArray[np.int32], results: NDArray[np.int64]) -> "GamesPlayed":
+        """The results of agents by their ids, `UNKNOWN` for agents without one. results: those of all agents, as of `results_of_all`."""
+        known = ids != UNKNOWN
+        wins, draws, losses = np.where(known, results[:, np.where(known, ids, 0)], 0) if results.size else np.zeros((3, len(ids)), np.int64)
+        return cls(known, wins, draws, losses)
+
     @property
     def games(self) -> Weights:
         """Weight of all games of each agent."""
@@ -259,12 +266,7 @@ class AgentIndex:
         Args:
             names: Names of agents.
         """
-        ids = self._names.lookup(names)
-        known = ids != UNKNOWN
-        wins, draws, losses = (
-            np.where(known, self._all_results()[:, np.where(known, ids, 0)], 0) if len(self) else np.zeros((3, len(ids)), int)
-        )
-        return GamesPlayed(known, wins, draws, losses)
+        return GamesPlayed.of(self._names.lookup(names), self._all_results())
 
     def with_games(self, least: int) -> NDArray[np.int32]:
         """Ids of the agents with at least this number of games. Only for pools of games."""
@@ -278,7 +280,7 @@ class AgentIndex:
         """Weights of wins, draws and losses of all agents: int64 (3, n). They are counted at the first call."""
         with self._counting:
             if self._results is None:
-                self._results = _results_of_all(self._tallies["places"], len(self))
+                self._results = results_of_all(self._tallies["places"], len(self))
             return self._results
 
     def measured(self, agent: int) -> tuple[int, int]:
@@ -380,7 +382,7 @@ def _task_scores(scores: dict[str, NDArray[Any]], agent: int, names: Roster | No
     return sorted(found, key=lambda one: ((one.rank - 1) / one.agents, -one.agents, one.task))
 
 
-def _results_of_all(places: dict[str, NDArray[Any]], agents: int) -> NDArray[np.int64]:
+def results_of_all(places: Arrays, agents: int) -> NDArray[np.int64]:
     """Weights of wins, draws and losses of all agents by a tally of places: int64 (3, agents)."""
     results = np.zeros((3, agents), np.int64)
     for begin in range(0, len(places["key"]), _KEYS_AT_ONCE):

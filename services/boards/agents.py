@@ -269,6 +269,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -281,6 +282,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
     opponents: list[OpponentRow]
     next: str | None
     slice: str | msgspec.UnsetType = msgspec.UNSET
+    display_names: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _AgentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="agents"):

@@ -206,7 +206,7 @@ class Top(Finding, frozen=True, kw_only=True):
             tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
         elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
-        rival: The agent that needs the fewest removals.
+        rival: The agent that needs the fewest removals; None if it is hidden.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
         unit: What a vote is: `outcomes` or `tasks`.
@@ -263,10 +263,18 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         methods: The two methods.
         kendall: Share of pairs of agents that the methods order differently. A pair that only one method ties counts as half.
+        tied: Share of pairs that only one of the methods ties. `kendall` less half of it is the share of pairs that they order oppositely.
+            None if an earlier version computed it.
     """
 
     methods: tuple[str, str]
     kendall: float
+    tied: float | None = None
+
+    @property
+    def opposite(self) -> float | None:
+        """Share of pairs that the methods order oppositely; None if an earlier version computed the distance."""
+        return None if self.tied is None else max(0.0, self.kendall - self.tied / 2)
 
 
 class Disagreement(Finding, frozen=True, kw_only=True):

@@ -24,6 +24,8 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
         findings: The parts of the insight.
         stale_seconds: Present only if the store does not answer: age in seconds of the data shown.
         slice: Slice of the pool, such as `language:English`. Absent for all outcomes.
+        hidden_agents: Number of hidden agents that `findings` would name, and that are left out of it.
+        display_names: Agent -> its display name, for the agents that `findings` names. Absent if none of them has one.
     """
 
     pool: str
@@ -37,6 +39,8 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
     findings: Findings | None = None
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
     slice: str | msgspec.UnsetType = msgspec.UNSET
+    hidden_agents: int = 0
+    display_names: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 def insight(boards: SolvedBoards, pool: str, *, now: float) -> Insight:

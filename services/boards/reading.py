@@ -80,7 +80,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents
             match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
         games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a
-            checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+            checkpoint, or the end of an ended season. Absent where rows have none of them: in a pool of scores, on a past board, and
+            until a checkpoint was read.
         earlier: State a day before, whose ranks and ratings are `earlier_rank` and `earlier_rating` of the rows. Absent where none is kept
             that is at least an hour old, in other formats than JSON, and on slices and past boards.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.

@@ -5,6 +5,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.records.roster import Roster
+from services.boards.agent_columns import rows_with_games
+from services.boards.agent_index import GamesPlayed, results_of_all
 from services.boards.past import PastRows, board_of_content
 from services.boards.past_contents import NoSlice, PastContent, When
 from services.boards.reading import Board, WithoutRow, of_solved, with_next
@@ -17,6 +20,8 @@ from services.control import seasons
 from services.control.records import ControlState, Generation
 from services.control.seasons import Season, SeasonStatus
 from services.runtime.settings import Provisional
+from services.state.parts import part as part_of
+from services.wire.pools import Kind
 
 
 class SeasonView(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,11 +106,21 @@ class SeasonBoards:
             end = self._end(control, pool, season)
             first, most = (start, count) if agents is None else (0, 2**31)
             rows = PastRows(pool, method, When(end.entry.position), first, most, provisional, part=part)
-            page = self._page(control, end, rows, now)
+            page = self._with_games(end, self._page(control, end, rows, now))
         except (OSError, BadObject) as error:
             raise StoreError(f"the files of season {season} of pool {pool} cannot be read now: {error}", retriable=True) from error
         page = msgspec.structs.replace(page, source="season", season=season)
         return with_next(page, season, start) if agents is None else _of_agents(page, agents)
+
+    def _with_games(self, end: SeasonEnd, page: Board) -> Board:
+        """A page of a final board whose rows have the games of the season; of a pool of scores as it is. Raises `OSError`, `BadObject`."""
+        if end.entry.kind != Kind.GAMES:
+            return page
+        arrays = self._files.arrays(end, None if page.slice else ["agents.", "places."])
+        own = PastContent(end.entry, end.ended_at, arrays).of_slice(page.slice or "").arrays
+        agents = Roster.from_arrays(part_of(own, "agents"))
+        played = GamesPlayed.of(agents.lookup([row.agent for row in page.rows]), results_of_all(part_of(own, "places"), len(agents)))
+        return msgspec.structs.replace(page, rows=rows_with_games(page.rows, played), games_position=end.entry.position)
 
     def _view(self, control: ControlState, pool: str, season: Season) -> SeasonView:
         view = SeasonView(**season._asdict())

@@ -202,8 +202,10 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
     if not part.disputed:
         yield f"none: one order of the {part.agents} agents fits all boards"
     for pair in part.distances[:1]:
-        ties = "a pair that only one of them ties counts as half"
-        yield f"largest distance: {' and '.join(pair.methods)} ({pair.kendall:.1%} of pairs; {ties})"
+        said = f"{pair.kendall:.1%} of pairs; a pair that only one of them ties counts as half"
+        if pair.opposite is not None:
+            said = f"{pair.opposite:.1%} of pairs in opposite order, {pair.tied:.1%} tied by only one of them"
+        yield f"largest distance: {' and '.join(pair.methods)} ({said})"
 
 
 def _forecasts(part: Prequential) -> Iterator[str]:

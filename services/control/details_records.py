@@ -6,7 +6,7 @@ that reads a million records to its start would start slowly. Processes that nee
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from sys import intern
 from typing import Final
@@ -81,6 +81,11 @@ class PoolDetails:
     def is_hidden(self, agent: str) -> bool:
         """Whether an agent is hidden."""
         return agent in self._hidden
+
+    def display_names(self, agents: Iterable[str]) -> dict[str, str]:
+        """Agent -> its display name, for those of `agents` that have one."""
+        known = ((agent, self._agents.get(agent)) for agent in agents)
+        return {agent: details.display_name for agent, details in known if details is not None and details.display_name is not None}
 
     def items(self) -> list[tuple[str, AgentDetails]]:
         """All agents with their details, in the order of their first record."""

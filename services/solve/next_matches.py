@@ -19,6 +19,7 @@ from ratings_core.solution import Floats
 from ratings_core.tallies import ScoreTable
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.control.details_records import PoolDetails
 from services.solve.kept_answers import KeptAnswers
 from services.solve.problems.checkpointed import problem
 from services.solve.problems.serving import arrays_of, serving_entry
@@ -68,6 +69,8 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
         assumes: Assumption of the computation.
         seconds: Duration of the computation.
         slice: Slice whose outcomes alone were counted, such as `language:English`. Absent for all outcomes.
+        hidden_agents: Number of hidden agents whose games or measurements would be listed, and are not.
+        display_names: Agent -> its display name, for the agents that are listed. Absent if none of them has one.
     """
 
     pool: str
@@ -89,6 +92,8 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     assumes: str = ""
     seconds: float = 0.0
     slice: str | msgspec.UnsetType = msgspec.UNSET
+    hidden_agents: int = 0
+    display_names: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 Plans: TypeAlias = KeptAnswers[dict[str, Any]]
@@ -252,3 +257,16 @@ def _listed(rows: list[NextMatch], candidates: int) -> dict[str, Any]:
     others = candidates - len(rows)
     left = max(0.0, 1.0 - sum(row.rate for row in rows))
     return {"matches": rows, "others": others, "other_rate": left / others if others else 0.0}
+
+
+def visible_next(recommended: Next, details: PoolDetails) -> Next:
+    """A recommendation that lists no game or measurement of a hidden agent, with the display names of the agents that it lists."""
+    left_out = {agent for row in recommended.matches for agent in row.agents if details.is_hidden(agent)}
+    rows = [row for row in recommended.matches if left_out.isdisjoint(row.agents)]
+    candidates = recommended.others + len(recommended.matches)
+    return msgspec.structs.replace(
+        recommended,
+        **_listed(rows, candidates),
+        hidden_agents=len(left_out),
+        display_names=details.display_names(agent for row in rows for agent in row.agents) or msgspec.UNSET,
+    )

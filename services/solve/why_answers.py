@@ -1,7 +1,7 @@
 """The answer to why an agent has its rating, in one form for the API, `equirank why` and `equirank solve --why`."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
@@ -10,6 +10,9 @@ from ratings_core.analysis.terms import Terms
 from ratings_core.methods.explained import Explanation
 from ratings_core.methods.explained_changes import PairMove, RatingChange, TermsChange
 from ratings_core.methods.rank_flips import RankFlip
+
+OPPONENT: Final = "opponent"
+"""`by` of sums and terms whose names are those of agents."""
 
 
 class WhyTerm(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,6 +205,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
         missing: Of an online method: number of outcomes of the pool whose history should be kept and cannot be read.
         seconds: Duration of the computation.
         slice: Slice of the pool's outcomes that the solve counts, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -221,6 +225,16 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     missing: int = 0
     seconds: float = 0.0
     slice: str | msgspec.UnsetType = msgspec.UNSET
+    display_names: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+
+    def named_agents(self) -> set[str]:
+        """The agents that the answer names, besides tasks and places."""
+        pairs = [*(flip for one in self.flips or () for flip in one.results), *(self.change.moves if self.change else ())]
+        return {
+            *(term.name for one in self.sums if one.by == OPPONENT for term in one.terms),
+            *(term.name for term in (self.change.moved_terms if self.change else ()) if term.by == OPPONENT),
+            *(name for pair in pairs for name in (pair.agent, pair.opponent)),
+        }
 
 
 def sum_of(terms: Terms, count: int) -> WhySum:

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -43,6 +44,21 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         ]
         assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
+        assert page.complaints() == []
+
+
+def test_opponents_games_and_reasons_have_display_names(played: Running, browser: Browser) -> None:
+    assert played.client.put("/v1/pools/cup", json={"kind": "games"}).status_code == 201
+    assert played.client.patch(f"/v1/pools/cup/agents/{quote(EVIL)}", json={"display_name": "Evil Inc"}).status_code == 200
+    with browser.page(played.url, f"/pools/cup/agents/rock?against={quote(EVIL)}") as page:
+        page.until("document.querySelectorAll('table.games a[title]').length > 0")
+        page.wait("Expected score against Evil Inc")
+        page.click("button", "Explain")
+        page.wait("By opponent")
+        assert "Evil Inc" in page.evaluate(
+            "[...document.querySelectorAll('section')].find((one) => one.innerText.startsWith('Why this rating')).innerText"
+        )
+        assert EVIL not in page.text
         assert page.complaints() == []
 
 
@@ -109,6 +125,22 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
         page.until("document.querySelector('table.board time')?.dateTime")
         page.click("th button", "Last active")
         page.until("document.querySelectorAll('th[aria-sort]')[0].textContent.includes('Last active')")
+        assert page.complaints() == []
+
+
+def test_the_card_says_the_rank_by_the_method_of_a_change_where_another_one_leads(api: Running, browser: Browser, tmp_path: Path) -> None:
+    now = time.time()
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    assert (
+        fold_events(state, [game_event(f"g{i}", "ann", "bob", pool="cup", time=at) for i, at in enumerate((now - 90_000.0, now - 60.0))])
+        == []
+    )
+    served.checkpoint(state, 2, written_at=NOW - 3.0)
+    served.publish(state, 2, published_at=NOW - 1.0)
+    solved = solved_of("cup", method="bradley_terry", position=2, ratings=[("bob", 1600.0), ("ann", 1400.0)])
+    assert api.store.solved.publish(solved)
+    with browser.page(api.url, "/pools/cup/agents/ann") as page:
+        page.wait("No. 2 of 2", "by Bradley-Terry", "By Elo, another method: no. 1 of 2, 15", " in 24 hours. Why?")
         assert page.complaints() == []
 
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of
 from tests.support.browser import NEEDED, Browser
-from tests.support.pages import beat
+from tests.support.insight import board as insight_board
+from tests.support.pages import beat, failing, play
+from tests.support.waiting import PATIENCE
 
 pytestmark = NEEDED
 MANY = 200_000
@@ -19,6 +22,16 @@ MANY = 200_000
 
 _ASKED = """performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource')).map((one) => (
   {name: one.name.replace(location.origin, ''), start: one.startTime, end: one.responseEnd, bytes: one.encodedBodySize}))"""
+
+_SHIFTS = """new Promise((done) => {
+  const seen = [];
+  const moved = ({ sources }) => sources.some(({ node }) => (node instanceof Element ? node : node?.parentElement)?.closest("table.board"));
+  const watch = new PerformanceObserver((list) => seen.push(...list.getEntries()));
+  watch.observe({ type: "layout-shift", buffered: true });
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(
+    seen.concat(watch.takeRecords()).filter(moved).map(({ value, startTime }) => [value, startTime])))));
+})"""
+"""Movements of rows so far: their sizes and times."""
 
 
 def publish(api: Running, outcomes: int) -> None:
@@ -71,19 +84,20 @@ def test_what_has_the_focus_keeps_it_while_rows_change(api: Running, browser: Br
         assert page.evaluate("document.activeElement.textContent") == "rock"
 
 
-def test_a_large_board_is_shown_after_two_requests_and_any_row_is_scrolled_to(api: Running, browser: Browser) -> None:
+def test_a_large_board_is_shown_after_three_requests_and_any_row_is_scrolled_to(api: Running, browser: Browser) -> None:
     names = [f"agent-{i:06}" for i in range(MANY)]
     ratings = np.arange(MANY, 0, -1).astype(float).tolist()
     boards = {"elo": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, ratings)}
     assert api.store.live.publish(head_of("large", position=1, published_at=NOW, online=["elo"], outcomes=MANY, agents=MANY), 1, boards)
     with browser.page(api.url, "/pools/large") as page:
         page.wait("agent-000000")
-        page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/insight') && one.responseEnd)")
+        page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/seasons') && one.responseEnd)")
         asked = page.evaluate(_ASKED)
         board = next(one for one in asked if "/boards/elo" in one["name"])
         before = [one for one in asked if one["start"] < board["end"]]
         assert [one["name"] for one in before if one["name"].startswith("/v1/")] == [
             "/v1/pools/large/boards?count=1",
+            "/v1/pools/large/insight",
             "/v1/pools/large/boards/elo?count=100",
         ], "nothing else is read before the first row"
         files = [one["name"] for one in before if one["name"].startswith("/static/")]
@@ -97,4 +111,25 @@ def test_a_large_board_is_shown_after_two_requests_and_any_row_is_scrolled_to(ap
         page.evaluate("scrollTo({top: document.body.scrollHeight / 2})")
         page.until("[...document.querySelectorAll('table.board .who')].some((one) => /agent-(099|100)/.test(one.title))")
         assert page.evaluate("document.querySelectorAll('table.board tr').length") < 120
+        assert page.complaints() == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_moves_the_rows_once_they_are_shown(api: Running, browser: Browser, tmp_path: Path, width: int) -> None:
+    """The findings come late: after the rows were answered, and are asked for again."""
+    play(api, tmp_path)
+    assert api.store.solved.publish(insight_board("cup"))
+    beat(api)
+    answered = threading.Event()
+
+    def late(path: str, before: int) -> bool:
+        if "/boards/" in path and before:
+            answered.set()
+        return path.endswith("/insight") and not answered.wait(PATIENCE)
+
+    with failing(api.url, late) as url, browser.page(url, "/pools/cup", width=width) as page:
+        page.wait("rock", "of the results are cyclic", "Weakly connected agents", "Log position of the live boards")
+        page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/seasons') && one.responseEnd)")
+        page.until("document.querySelector('.state.ok')")
+        assert page.evaluate(_SHIFTS) == []
         assert page.complaints() == []

@@ -25,7 +25,9 @@ def test_the_final_board_of_a_season_is_chosen_and_has_a_link_and_a_file(api: Ru
         page.until("[...document.querySelectorAll('label select option')].some((one) => one.value === 'first')")
         choice = "[...document.querySelectorAll('label select')].find((one) => [...one.options].some((option) => option.value === 'first'))"
         page.evaluate(f"{choice}.value = 'first'; {choice}.dispatchEvent(new Event('change', {{bubbles: true}})); undefined")
-        page.wait("Copeland at the end of season first", "stone", "Now: ")
+        page.wait("Final board of 3 agents by Copeland, at the end of season first", "stone", "Season first: 120 games")
+        assert page.evaluate("document.querySelector('.state').textContent") == "final"
+        assert "Won–drawn–lost" in page.text
         assert page.evaluate("location.search") == "?method=copeland&season=first"
         address = page.evaluate("document.querySelector('a[download]').getAttribute('href')")
         assert api.client.get(address).text.splitlines()[1].startswith("1,rock,3.0")
@@ -64,4 +66,23 @@ def test_a_slider_leads_to_each_kept_solve_and_back_to_now(filled: Running, brow
         page.evaluate(f"{slide}(3); undefined")
         page.until("!location.search.includes('at=')")
         page.until("document.querySelector('table.board .who')?.textContent.trim() === 'cem'")
+        assert page.complaints() == []
+
+
+def test_a_season_is_led_by_the_method_that_leads_among_its_own_boards(api: Running, browser: Browser, tmp_path: Path) -> None:
+    end_first_season(api, tmp_path)
+    beat(api)
+    with browser.page(api.url, f"{PATH}?season=first") as page:
+        page.wait("by Elo, at the end of season first")  # the boards of the season are elo, weng_lin and copeland
+        assert page.evaluate("[...document.querySelectorAll('.methods a')].map((one) => one.textContent)") == [
+            "Elo",
+            "Weng-Lin",
+            "Copeland",
+        ]
+        assert api.client.put(f"/v1{PATH}/leading_method", json={"method": "weng_lin"}).status_code == 200
+        page.wait("by Weng-Lin, at the end of season first")
+        page.until("document.querySelectorAll('table.board .whisker svg').length > 0")
+        assert page.violations() == []
+        page.go(f"{PATH}?season=first&embed=1")
+        page.wait("by Weng-Lin, at the end of season first")
         assert page.complaints() == []

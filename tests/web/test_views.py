@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.api import Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.insight import board as insight_board
-from tests.support.pages import EVIL, beat, play
+from tests.support.pages import ARABIC, EVIL, beat, play
 
 pytestmark = NEEDED
 
@@ -41,6 +42,21 @@ def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
         assert page.complaints() == []
 
 
+def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browser) -> None:
+    chance = insight_board("cup")
+    cyclicity = {**chance.result.extra["cyclicity"], "within_noise": True}
+    result = msgspec.structs.replace(chance.result, extra={**chance.result.extra, "cyclicity": cyclicity})
+    assert played.store.solved.publish(msgspec.structs.replace(chance, result=result, position=60))
+    with browser.page(played.url, "/pools/cup?view=cycles") as page:
+        page.wait("No cycle is beyond noise: the results fit one order of strength")
+        shown = "[...document.querySelectorAll('.arrow')].filter((one) => one.checkVisibility()).length"
+        assert page.evaluate(shown) == 0
+        page.click("details.chance summary")
+        page.until(f"{shown} >= 3")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
 def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?method=elo") as page:
         page.wait("47 % of the results are cyclic", "rock, rock-copy have equal results")
@@ -63,7 +79,9 @@ def test_two_methods_are_compared_by_the_ranks_that_they_give(played: Running, b
     with browser.page(played.url, "/pools/cup?view=methods") as page:
         page.until("document.querySelectorAll('.slope').length === 5")
         assert page.evaluate("document.querySelector('.slope title').textContent").endswith("1 and 1")
-        page.wait("Which one to believe.", "have equal results.")
+        page.wait("Which one to believe.", "have equal results.", "of the pairs are tied by one of the two alone")
+        page.click("figcaption a", "forecasts")
+        page.wait("Winner right")
         assert page.complaints() == []
 
 
@@ -78,6 +96,25 @@ def test_the_next_games_have_shares(played: Running, browser: Browser) -> None:
         page.wait("Games drawn at these rates make the ratings certain soonest.")
         page.until("document.querySelectorAll('figure tbody tr').length > 0")
         assert page.complaints() == []
+
+
+def test_the_target_of_the_next_games_is_chosen_and_is_part_of_the_link(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=next&target=agent:rock") as page:
+        page.wait("Games drawn at these rates make the rating of rock certain soonest.")
+        choose = "(() => { const pick = document.querySelector('.target select'); pick.value = 'top';"
+        page.evaluate(f"{choose} pick.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()")
+        page.wait("settle soonest who is among the first 3.")
+        assert page.evaluate("new URLSearchParams(location.search).get('target')") == "top:3"
+        assert "target=top%3A3" in page.evaluate("[...document.querySelectorAll('.tools a')].map((one) => one.href).join()")
+        page.evaluate("document.querySelector('.target select').value = 'agent'")
+        page.evaluate("document.querySelector('.target select').dispatchEvent(new Event('change', { bubbles: true }))")
+        page.type("figure input[type=search]", "rock")
+        page.click("figure .results button")
+        page.wait("make the rating of rock certain soonest.")
+        assert page.violations() == []
+        page.go("/pools/cup?view=next&target=top:99")
+        page.wait("must be top:K with K from 1 to 4")
+        assert [line for line in page.complaints() if "422" not in str(line)] == []
 
 
 def test_all_findings_are_said_in_words(played: Running, browser: Browser) -> None:
@@ -123,3 +160,30 @@ def test_the_rows_around_an_agent_have_a_link(played: Running, browser: Browser)
         page.click(".results button")
         page.until("document.querySelector('.around tr.chosen')")
         assert page.evaluate("location.search") == "?agent=rock"
+
+
+def test_views_have_display_names_and_say_that_hidden_agents_are_left_out(played: Running, browser: Browser) -> None:
+    assert played.client.put("/v1/pools/cup", json={"kind": "games"}).status_code == 201
+    for agent, change in (("rock", {"display_name": "Rocky"}), ("paper", {"display_name": "Sheet"}), (ARABIC, {"hidden": True})):
+        assert played.client.patch(f"/v1/pools/cup/agents/{agent}", json=change).status_code == 200
+    with browser.page(played.url, "/pools/cup?view=cycles") as page:
+        page.wait("Sheet beats rock-copy beats scissors beats Sheet")
+        assert page.evaluate("document.querySelector('main a[title=paper]').textContent") == "Sheet"
+        page.go("/pools/cup?view=copies")
+        page.wait("Agents with equal results", "Rocky")
+        page.go("/pools/cup?view=insight")
+        page.wait("Sheet › rock-copy › scissors › Sheet", "equal agents: Rocky, rock-copy")
+        page.go("/pools/cup?view=next")
+        text = page.wait("Rocky", "1 hidden agent is left out.")
+        assert ARABIC not in text
+        page.go("/pools/cup?view=wins")
+        page.until("document.querySelectorAll('.heat').length === 12")
+        assert "Rocky" in page.text
+        page.go("/pools/cup")
+        page.wait("Rocky", "1 hidden agent is left out. Ranks count hidden agents.")
+        assert played.client.patch("/v1/pools/cup/agents/rock-copy", json={"hidden": True}).status_code == 200
+        page.go("/pools/cup?view=cycles")
+        page.wait("None that can be shown: 1 hidden agent is left out.")
+        page.go("/pools/cup?view=copies")
+        page.wait("1 hidden agent is left out.", "None: no two agents have equal results")
+        assert page.complaints() == []

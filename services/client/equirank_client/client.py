@@ -149,14 +149,14 @@ class Client(Connection):
         r"""Report cycles, clones, links between agents, disagreements and forecasts.
 
         They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed. With `slice`: of the outcomes of the slice alone,
-        computed on request from the newest checkpoint, for at most 2,000 agents."""
+        computed on request from the newest checkpoint, for at most 2,000 agents. Hidden agents are not named."""
         return self._value(Call("GET", path("/v1/pools/{pool}/insight", pool=pool), query={'slice': slice}, accept='application/json', repeatable=True), Insight)
 
     def plan_next(self, pool: str, *, target: str | None = None, games: int | None = None, count: int | None = None, floor: float | None = None, slice: str | None = None) -> Next:
         r"""Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
         Games or measurements drawn at these rates reduce the target's uncertainty fastest. With `slice`: of ratings by the outcomes of the
-        slice alone."""
+        slice alone. Those of hidden agents are not listed."""
         return self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor, 'slice': slice}, accept='application/json', repeatable=True), Next)
 
     def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
@@ -396,14 +396,14 @@ class AsyncClient(AsyncConnection):
         r"""Report cycles, clones, links between agents, disagreements and forecasts.
 
         They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed. With `slice`: of the outcomes of the slice alone,
-        computed on request from the newest checkpoint, for at most 2,000 agents."""
+        computed on request from the newest checkpoint, for at most 2,000 agents. Hidden agents are not named."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/insight", pool=pool), query={'slice': slice}, accept='application/json', repeatable=True), Insight)
 
     async def plan_next(self, pool: str, *, target: str | None = None, games: int | None = None, count: int | None = None, floor: float | None = None, slice: str | None = None) -> Next:
         r"""Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
         Games or measurements drawn at these rates reduce the target's uncertainty fastest. With `slice`: of ratings by the outcomes of the
-        slice alone."""
+        slice alone. Those of hidden agents are not listed."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor, 'slice': slice}, accept='application/json', repeatable=True), Next)
 
     async def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:

@@ -192,6 +192,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         outcomes: The outcomes.
         next: Cursor of the outcomes after these; None at the end.
         slice: Slice of the pool whose outcomes alone are counted, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -205,6 +206,7 @@ class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     outcomes: list[AgentOutcome]
     next: str | None
     slice: str | None = None
+    display_names: dict[str, str] = {}
 
 
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -354,7 +356,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         outside: Present on a maximal lottery whose rows are its support alone: number of other agents, whose probability is 0.
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
-        games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a checkpoint, or the end of an ended season. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         earlier: State a day before, whose ranks and ratings are `earlier_rank` and `earlier_rating` of the rows. Absent where none is kept that is at least an hour old, in other formats than JSON, and on slices and past boards.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
@@ -661,10 +663,12 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         methods: The two methods.
         kendall: Share of pairs of agents that the methods order differently. A pair that only one method ties counts as half.
+        tied: Share of pairs that only one of the methods ties. `kendall` less half of it is the share of pairs that they order oppositely. None if an earlier version computed it.
     """
 
     methods: tuple[str, str]
     kendall: float
+    tied: float | None = None
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1003,6 +1007,8 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         findings: The parts of the insight.
         stale_seconds: Present only if the store does not answer: age in seconds of the data shown.
         slice: Slice of the pool, such as `language:English`. Absent for all outcomes.
+        hidden_agents: Number of hidden agents that `findings` would name, and that are left out of it.
+        display_names: Agent -> its display name, for the agents that `findings` names. Absent if none of them has one.
     """
 
     pool: str
@@ -1016,6 +1022,8 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     findings: Findings | None = None
     stale_seconds: float | None = None
     slice: str | None = None
+    hidden_agents: int = 0
+    display_names: dict[str, str] = {}
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1340,6 +1348,8 @@ class Next(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         assumes: Assumption of the computation.
         seconds: Duration of the computation.
         slice: Slice whose outcomes alone were counted, such as `language:English`. Absent for all outcomes.
+        hidden_agents: Number of hidden agents whose games or measurements would be listed, and are not.
+        display_names: Agent -> its display name, for the agents that are listed. Absent if none of them has one.
     """
 
     pool: str
@@ -1361,6 +1371,8 @@ class Next(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     assumes: str = ''
     seconds: float = 0.0
     slice: str | None = None
+    hidden_agents: int = 0
+    display_names: dict[str, str] = {}
 
 
 class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1423,6 +1435,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -1435,6 +1448,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     opponents: list[OpponentRow]
     next: str | None
     slice: str | None = None
+    display_names: dict[str, str] = {}
 
 
 class OpponentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -2026,7 +2040,7 @@ another top; `elsewhere` names them.
         agents: Agents with a majority against at least one opponent and against no opponent a minority. There are several if majorities tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
         elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
-        rival: The agent that needs the fewest removals.
+        rival: The agent that needs the fewest removals; None if it is hidden.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
         unit: What a vote is: `outcomes` or `tasks`.
@@ -2065,6 +2079,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         missing: Of an online method: number of outcomes of the pool whose history should be kept and cannot be read.
         seconds: Duration of the computation.
         slice: Slice of the pool's outcomes that the solve counts, such as `language:English`. Absent for all outcomes.
+        display_names: Agent -> its display name, for the agents that are named here. Absent if none of them has one.
     """
 
     pool: str
@@ -2084,6 +2099,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     missing: int = 0
     seconds: float = 0.0
     slice: str | None = None
+    display_names: dict[str, str] = {}
 
 
 class WhyChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

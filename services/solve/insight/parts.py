@@ -1,7 +1,10 @@
 """Parts of a pool's insight: they convert findings of the library, which use agent ids, to report entries with agent names."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import repeat
+from math import comb
 from typing import Final
 
 import numpy as np
@@ -165,7 +168,7 @@ def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disa
         left_out=left_out,
         agents=len(names),
         disputed=_disputed(differences, names, methods),
-        distances=_distances(differences.distance, methods),
+        distances=_distances(differences.distance, methods, [[board.rank[name] for name in names] for board in compared]),
     )
 
 
@@ -184,10 +187,20 @@ def _disputed(differences: places.Disagreement, names: Sequence[str], methods: S
     ]
 
 
-def _distances(distance: Floats, methods: Sequence[str]) -> list[findings.Distance]:
+def _distances(distance: Floats, methods: Sequence[str], ranks: Sequence[Sequence[int]]) -> list[findings.Distance]:
+    """ranks: Of each method, the rank of each compared agent."""
     pairs = [(i, j) for i in range(len(methods)) for j in range(i + 1, len(methods))]
-    rows = [findings.Distance(methods=(methods[i], methods[j]), kendall=float(distance[i, j])) for i, j in pairs]
+    rows = [
+        findings.Distance(methods=(methods[i], methods[j]), kendall=float(distance[i, j]), tied=_tied_by_one(ranks[i], ranks[j]))
+        for i, j in pairs
+    ]
     return sorted(rows, key=lambda row: (-row.kendall, row.methods))
+
+
+def _tied_by_one(one: Sequence[int], other: Sequence[int]) -> float:
+    """Share of pairs of agents that have equal ranks in exactly one of two rankings."""
+    tied, tied_too, by_both = (sum(map(comb, Counter(ranks).values(), repeat(2))) for ranks in (one, other, zip(one, other, strict=True)))
+    return (tied + tied_too - 2 * by_both) / comb(len(one), 2)
 
 
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:

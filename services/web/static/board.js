@@ -1,6 +1,6 @@
 // The leaderboard: a table of which only the rows near the visible part are in the document. Pages of rows are read as they come into sight.
 import { Poll, poolUrl } from "./api.js";
-import { ago, count, date, decimalsOf, shower, signed, since, whole } from "./format.js";
+import { ago, count, date, decimalsOf, leftOut, nameOf, shower, signed, since, whole } from "./format.js";
 import { Name } from "./parts.js";
 import { Component, html } from "./ui.js";
 
@@ -42,6 +42,17 @@ class Rows {
     let rows = 0;
     for (const page of this.pages.values()) rows += page.value?.rows.length ?? 0;
     return rows + (this.more() ? 1 : 0);
+  }
+
+  /** Number of hidden agents among the pages that were read. With filters it is not known. */
+  get hidden() {
+    if (this.sequential) return 0;
+    return [...this.pages].reduce((sum, [page, poll]) => sum + (poll.value ? hiddenAmong(poll.value, PAGE, page * PAGE) : 0), 0);
+  }
+
+  /** @param {number} index @returns {boolean} Whether the page that would have the row was read, so that a row that is missing is hidden. */
+  isRead(index) {
+    return !this.sequential && Boolean(this.pages.get(Math.floor(index / PAGE))?.value);
   }
 
   // A lottery's board ends with the agents that have a probability; the others are all 0.
@@ -94,10 +105,15 @@ class Rows {
   }
 }
 
+/** Number of hidden agents that a page of a board leaves out. @param {any} board @param {number} asked Number of rows that were asked for. @param {number} start */
+export function hiddenAmong(board, asked, start = 0) {
+  return Math.max(0, Math.min(asked, board.total - (board.outside ?? 0) - start) - board.rows.length);
+}
+
 /** @type {Record<string, (row: any) => any>} */
 const SORTS = {
   rank: (/** @type {any} */ row) => row.rank,
-  name: (/** @type {any} */ row) => (row.display_name ?? row.agent).toLowerCase(),
+  name: (/** @type {any} */ row) => nameOf(row).toLowerCase(),
   games: (/** @type {any} */ row) => -(row.games ?? row.outcomes ?? 0),
   wins: (/** @type {any} */ row) => -((row.wins ?? 0) + (row.draws ?? 0) / 2) / Math.max(1, row.games ?? 1),
   last: (/** @type {any} */ row) => -(row.last_played ?? 0),
@@ -107,8 +123,8 @@ const SORTS = {
 const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
 
 /**
- * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
- * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, onBoard: (board: any) => void}>
+ * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `ready`: whether rows can be shown. `onBoard` is called with the board's first page whenever it changed.
+ * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, ready: boolean, onBoard: (board: any) => void}>
  */
 export class Board extends Component {
   /** @param {any} props */
@@ -191,7 +207,7 @@ export class Board extends Component {
   render() {
     this.focused = /** @type {HTMLElement | null} */ (document.activeElement === document.body ? null : document.activeElement); // a row that moves loses the focus
     const board = this.rows.board;
-    if (!board) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
+    if (!board || !this.props.ready) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
     const { first, rows } = this.visible();
     const total = this.rows.length;
     if (!total) return html`<p class="soft">No agent matches.</p>`;
@@ -206,10 +222,11 @@ export class Board extends Component {
         ${this.heading("rating", html`${board.method === "outcomes" ? "Outcomes" : "Rating"}${look.change ? html`<span class="narrow small">${look.change.toLowerCase()}</span>` : null}`, "number")}${look.change ? this.heading("change", look.change, "number wide change", sinceWhen(board)) : null}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
         ${look.games ? this.heading("games", look.played, "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}${look.last ? this.heading("last", "Last active", "number wide") : null}</tr></thead>
       ${above ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${above}px` }}></td></tr></tbody>` : null}
-      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="7">…</td></tr>`))}</tbody>
+      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}>${this.rows.isRead(first + i) ? html`<td class="rank"></td><td colspan="7" class="soft">hidden agent</td>` : html`<td class="rank">${whole(first + i + 1)}</td><td colspan="7">…</td>`}</tr>`))}</tbody>
       ${below ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${below}px` }}></td></tr></tbody>` : null}
     </table>
-    ${board.outside ? html`<p class="soft">${count(board.outside, "other agent")} ${board.outside === 1 ? "has" : "have"} probability 0.</p>` : null}`;
+    ${board.outside ? html`<p class="soft">${count(board.outside, "other agent")} ${board.outside === 1 ? "has" : "have"} probability 0.</p>` : null}
+    ${this.rows.hidden ? html`<p class="soft">${leftOut(this.rows.hidden)} Ranks count hidden agents.</p>` : null}`;
   }
 }
 

@@ -1,6 +1,6 @@
 // The card of an agent that is shared as a picture. It is an SVG, which the browser saves as a PNG of 1,200 x 630 pixels.
 import { scale, wrapped } from "./chart.js";
-import { count, shower, whole } from "./format.js";
+import { count, nameOf, shower, whole } from "./format.js";
 import { placed, title } from "./methods.js";
 import { savePng } from "./parts.js";
 import { html } from "./ui.js";
@@ -14,7 +14,7 @@ const LETTERS = 26; // of a name, in a line
 export function ShareCard({ profile, method, history }) {
   const best = profile.methods[method];
   if (!best) return null;
-  const name = profile.details?.display_name ?? profile.agent;
+  const name = nameOf({ ...profile.details, agent: profile.agent });
   const lines = wrapped(name, LETTERS).slice(0, 3);
   const shown = shower([best.rating, best.low ?? null, best.high ?? null]);
   const interval = best.low === undefined ? "" : `${shown(best.low)} to ${shown(best.high)}`;

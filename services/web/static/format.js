@@ -83,6 +83,21 @@ export function today(day) {
   return day.outcomes ? `${day.complete ? "" : "more than "}${whole(day.outcomes)} in 24 h` : "none in 24 h";
 }
 
+/**
+ * What readers see as the name of an agent: its display name, or else the name itself. Every name on a page comes from here.
+ * @param {string | {agent: string, display_name?: string | null}} agent A name, or a row of a board. @param {any} [answer] Of the API, with
+ * `display_names` of the agents that it names. @returns {string}
+ */
+export function nameOf(agent, answer) {
+  if (typeof agent !== "string") return agent.display_name ?? agent.agent;
+  return answer?.display_names?.[agent] ?? agent;
+}
+
+/** @param {number} hidden Number of agents that are not shown. @returns {string} One sentence; empty if all are shown. */
+export function leftOut(hidden) {
+  return hidden > 0 ? `${count(hidden, "hidden agent")} ${hidden === 1 ? "is" : "are"} left out.` : "";
+}
+
 /** The first few names, and how many more there are. @param {string[]} names @param {number} total @param {number} most */
 export function some(names, total = names.length, most = 5) {
   const shown = names.slice(0, most);

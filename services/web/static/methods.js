@@ -1,5 +1,5 @@
 // What a reader has to know of each method: its title, what it answers, and which one leads a pool's page.
-import { whole } from "./format.js";
+import { percent, whole } from "./format.js";
 
 /** @type {Record<string, string>} */
 export const TITLES = {
@@ -63,6 +63,16 @@ export function placed(method, one) {
   if (isOutside(method, one)) return "Outside the maximal lottery";
   const interval = one.rank_low === undefined || one.rank_low === null || one.rank_low === one.rank_high ? "" : ` (${whole(one.rank_low)} to ${whole(one.rank_high)})`;
   return `No. ${whole(one.rank)} of ${whole(one.total)}${interval} by ${title(method)}${one.provisional ? ", provisional" : ""}`;
+}
+
+/**
+ * How two methods order the pairs of agents, apart from ties: a lottery ties most pairs, which is no contradiction.
+ * @param {{kendall: number, tied?: number | null}} distance Of the insight. @returns {string} In words, to follow a name of the two.
+ */
+export function ordersOf({ kendall, tied }) {
+  if (tied === null || tied === undefined) return `order ${percent(kendall)} of the pairs of agents differently, where a pair that only one of them ties counts as half`;
+  const opposite = Math.max(0, kendall - tied / 2);
+  return `order ${opposite < 5e-4 ? "no pair" : `${percent(opposite)} of the pairs`} of agents oppositely${tied ? `; ${percent(tied)} of the pairs are tied by one of the two alone` : ""}`;
 }
 
 const CYCLIC = 0.1; // share of cyclic results from which they are worth a sentence

@@ -1,5 +1,5 @@
 // Small parts that several pages share: names, badges, ages, empty states, downloads.
-import { ago, count, whole } from "./format.js";
+import { ago, count, nameOf, whole } from "./format.js";
 import { checked, title } from "./methods.js";
 import { html } from "./ui.js";
 
@@ -26,13 +26,18 @@ export function flag(code) {
  * @param {{pool: string, row: any, plain?: boolean}} props row: a row of a board, or `{agent}`.
  */
 export function Name({ pool, row, plain }) {
-  const shown = row.display_name ?? row.agent;
-  const name = html`<bdi>${shown}</bdi>`;
+  const name = html`<bdi>${nameOf(row)}</bdi>`;
   return html`<span class="who" title=${row.agent}>
     ${row.country ? html`${flag(row.country)} ` : null}${plain ? name : html`<a href=${agentPath(pool, row.agent)}>${name}</a>`}
     ${row.organisation ? html` <span class="org"><bdi>${row.organisation}</bdi></span>` : null}
     ${row.licence ? html` <span class="org" title="Licence"><bdi>${row.licence}</bdi></span>` : null}
   </span>`;
+}
+
+/** An agent that an answer names, as a link to its page. @param {{pool: string, agent: string, answer: any, kind?: string}} props */
+export function Agent({ pool, agent, answer, kind }) {
+  const shown = nameOf(agent, answer);
+  return html`<a class=${kind} href=${agentPath(pool, agent)} title=${shown === agent ? undefined : agent}><bdi>${shown}</bdi></a>`;
 }
 
 /**
@@ -134,11 +139,12 @@ export async function savePng(part, name) {
 
 /**
  * A chart with its title, what it says in one sentence, and its downloads. The table of a chart is its CSV.
- * @param {{title: string, says: any, file: string, table?: any[][], link?: string, children: any}} props
+ * @param {{title: string, says: any, file: string, table?: any[][], link?: string, drawn?: boolean, children: any}} props drawn: whether a chart
+ * can be saved as a picture.
  */
-export function Figure({ title: name, says, file, table, link, children }) {
+export function Figure({ title: name, says, file, table, link, drawn = true, children }) {
   const png = (/** @type {any} */ event) => savePng(event.target.closest("figure"), file);
   return html`<figure class="card"><figcaption><h2>${name}</h2><p class="soft">${says}</p></figcaption>${children}
-    <p class="tools">${table ? html`<button type="button" onClick=${png}>PNG</button> <button type="button" onClick=${() => save(`${file}.csv`, "text/csv", csv(table))}>CSV</button>` : null}
+    <p class="tools">${table && drawn ? html`<button type="button" onClick=${png}>PNG</button> ` : null}${table ? html`<button type="button" onClick=${() => save(`${file}.csv`, "text/csv", csv(table))}>CSV</button>` : null}
     ${link ? html` <a href=${link}>Permanent link</a> <a href=${`${link}${link.includes("?") ? "&" : "?"}embed=1`}>Embed</a>` : null}</p></figure>`;
 }

@@ -1,16 +1,18 @@
 // Boards of the past: the final board of a season, the board at a time, and a slider over the times whose boards are kept.
 import { Live, poolUrl } from "./api.js";
-import { StaticBoard } from "./board.js";
-import { count } from "./format.js";
+import { StaticBoard, hiddenAmong } from "./board.js";
+import { count, leftOut } from "./format.js";
 import { title } from "./methods.js";
 import { follow, go, withQuery } from "./nav.js";
 import { html } from "./ui.js";
+
+const ROWS = 200;
 
 /** A board that does not change any more: a season's final one, or the one at a time. @extends Live */
 export class Past extends Live {
   feeds() {
     const { pool, method, season, at, slice } = this.props;
-    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: 200, slice }) : poolUrl(pool, `/boards/${method}`, { at, count: 200, slice });
+    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: ROWS, slice }) : poolUrl(pool, `/boards/${method}`, { at, count: ROWS, slice });
     return { board: /** @type {[string, number]} */ ([address, 60]) };
   }
 
@@ -19,8 +21,9 @@ export class Past extends Live {
     const board = this.value("board");
     const error = this.failure();
     const when = season ? html`season <b>${season}</b>` : html`<b>${said(at)}</b>`;
-    return html`<p class="notice">${title(method)} ${season ? "at the end of" : "at"} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
-      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
+    const of = season && board ? html` of ${count(board.total, "agent")}` : null;
+    return html`<p class="notice">${season ? html`Final board${of} by ${title(method)}, at the end of` : `${title(method)} at`} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
+      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
   }
 }
 

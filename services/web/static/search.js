@@ -1,6 +1,6 @@
 // Search of a pool's agents by a part of their names.
 import { ask, poolUrl } from "./api.js";
-import { shower, whole } from "./format.js";
+import { nameOf, shower, whole } from "./format.js";
 import { title } from "./methods.js";
 import { Name } from "./parts.js";
 import { Component, html } from "./ui.js";
@@ -51,7 +51,7 @@ export class AgentSearch extends Component {
     const { pool, then } = this.props;
     if (!found.agents.length && !found.suggestions.length) return html`<p class="soft">No agent has this in its name.</p>`;
     const shown = shower(found.agents.map((/** @type {any} */ row) => row.rating));
-    const pick = (/** @type {any} */ row) => (then ? html`<button type="button" class="link" onClick=${() => then(row.agent)}><bdi>${row.display_name ?? row.agent}</bdi></button>` : html`<${Name} pool=${pool} row=${row} />`);
+    const pick = (/** @type {any} */ row) => (then ? html`<button type="button" class="link" onClick=${() => then(row.agent)}><bdi>${nameOf(row)}</bdi></button>` : html`<${Name} pool=${pool} row=${row} />`);
     const rows = found.agents.length ? found.agents : found.suggestions.map((/** @type {string} */ agent) => ({ agent }));
     return html`${found.agents.length ? null : html`<p class="soft">Nothing has this name. Do you mean:</p>`}<ul class="results">${rows.map((/** @type {any} */ row) => html`<li key=${row.agent}>${pick(row)}
       ${row.rank ? html`<span class="soft"> no. ${whole(row.rank)} by ${title(found.method)}, ${shown(row.rating)}</span>` : null}</li>`)}</ul>`;

@@ -3,16 +3,16 @@ import { ago } from "./format.js";
 import { html } from "./ui.js";
 
 /**
- * @param {{poll: import("./api.js").Poll | undefined, trouble?: string | null, stopped?: string | null, error?: (Error & {status?: number}) | null}} props
- * poll: the page's main request. trouble: why folding is interrupted. error: of the newest request.
+ * @param {{poll: import("./api.js").Poll | undefined, trouble?: string | null, stopped?: string | null, past?: string, error?: (Error & {status?: number}) | null}} props
+ * poll: the page's main request. past: what is shown instead of "live" for a board that does not change any more. trouble: why folding is interrupted. error: of the newest request.
  */
-export function State({ poll, trouble, stopped, error }) {
-  const [kind, text] = told({ poll, trouble, stopped, error });
+export function State({ poll, trouble, stopped, past, error }) {
+  const [kind, text] = told({ poll, trouble, stopped, past, error });
   return html`<p class=${`state ${kind}`} role="status">${text}</p>`;
 }
 
 /** @param {any} props @returns {[string, string]} */
-function told({ poll, trouble, stopped, error }) {
+function told({ poll, trouble, stopped, past, error }) {
   const value = poll?.value;
   if (error?.status === 404) return ["bad", error.message];
   if (value?.stale_seconds !== undefined && !poll.error) {
@@ -21,6 +21,7 @@ function told({ poll, trouble, stopped, error }) {
   }
   if (error) return ["bad", `not updating: ${error.message}${value ? `. This was read ${ago((performance.now() - poll.heard) / 1000)}` : ""}`];
   if (!value) return ["", "connecting"];
+  if (past) return ["past", past];
   if (trouble) return ["bad", trouble];
   if (stopped) return ["bad", "This pool stopped"];
   return ["ok", "live"];

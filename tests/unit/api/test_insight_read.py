@@ -86,3 +86,29 @@ def test_boards_that_the_same_agents_lead_share_a_line() -> None:
 
 def test_the_command_says_that_there_is_none_yet() -> None:
     assert none_yet(Insight(pool="blitz", error="late")) == "blitz · no insight yet: late"
+
+
+def test_hidden_agents_are_in_no_finding_and_others_have_their_display_names(seen: Running) -> None:
+    def details(agent: str, **change: object) -> None:
+        assert seen.client.patch(f"/v1/pools/blitz/agents/{agent}", json=change).status_code == 200
+
+    assert seen.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    address = "/v1/pools/blitz/insight"
+    before = seen.client.get(address)
+    assert (before.json()["hidden_agents"], "display_names" in before.json()) == (0, False)
+    details("paper", display_name="Paper 2")
+    details("nobody", display_name="of no finding")
+    named = seen.client.get(address, headers={"If-None-Match": before.headers["etag"]})
+    assert (named.status_code, named.json()["display_names"]) == (200, {"paper": "Paper 2"})
+    for hidden in ("rock-copy", "stranger"):
+        details(hidden, hidden=True)
+    answer = seen.client.get(address)
+    found = answer.json()["findings"]
+    assert answer.json()["hidden_agents"] == 2
+    assert found["cycles"]["cycles"] == [], "a cycle without one of its agents is none"
+    assert (found["clones"]["exact"], found["clones"]["exact_total"]) == ([], 0)
+    assert (found["top"]["agents"], found["top"]["agents_total"]) == ([], before.json()["findings"]["top"]["agents_total"])
+    assert [board["agents"] for board in found["connectivity"]["leaders"]] == [["other"]] * len(found["connectivity"]["leaders"])
+    assert "rock-copy" not in answer.text
+    assert "stranger" not in answer.text
+    assert seen.client.get(address, headers={"If-None-Match": answer.headers["etag"]}).status_code == 304

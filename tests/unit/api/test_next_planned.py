@@ -181,3 +181,14 @@ def test_four_hundred_agents_take_part(api: Running, tmp_path: Path) -> None:
     found = ask(api, "blitz", target="agent:a1", games=1000)
     assert (found["agents"], found["left_out"]) == (400, 5)
     assert found["after"] < found["uniform"] < found["before"]
+
+
+def test_games_of_hidden_agents_are_not_listed_and_others_have_their_display_names(api: Running, tmp_path: Path) -> None:
+    checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)])
+    assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    for agent, change in (("ann", {"hidden": True}), ("bob", {"display_name": "Bob 2"})):
+        assert api.client.patch(f"/v1/pools/blitz/agents/{agent}", json=change).status_code == 200
+    found = ask(api, "blitz", count=6)
+    assert {agent for one in found["matches"] for agent in one["agents"]} == {"bob", "cyd", "dan"}
+    assert (len(found["matches"]), found["others"], found["hidden_agents"], found["display_names"]) == (3, 3, 1, {"bob": "Bob 2"})
+    assert sum(one["rate"] for one in found["matches"]) + 3 * found["other_rate"] == pytest.approx(1.0)

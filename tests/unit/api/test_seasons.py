@@ -38,13 +38,22 @@ def test_seasons_are_listed_with_their_spans_and_boards(ended: Running) -> None:
     assert ended.client.get("/v1/pools/nobody/seasons").status_code == 404
 
 
+def season_record(agent: str) -> list[int]:
+    """Games, wins, draws and losses of an agent in the 120 games of the first season."""
+    games = [simulated.game(i, float(i)).sides for i in range(120)]
+    ahead = [other.place - mine.place for one in games for mine, other in (one, one[::-1]) if mine.agents == [agent]]
+    return [len(ahead), sum(by > 0 for by in ahead), sum(by == 0 for by in ahead), sum(by < 0 for by in ahead)]
+
+
 def test_final_boards_show_details_and_leave_out_hidden_agents(ended: Running) -> None:
     changes = [{"agent": "rock", "display_name": "The Rock"}, {"agent": "paper", "hidden": True}]
     assert ended.client.patch(f"{POOL}/agents", json=changes).status_code == 200
     url = f"{POOL}/seasons/first/boards/copeland"
     rows = ended.client.get(url).json()["rows"]
     assert [(row["agent"], row["rank"], row.get("display_name")) for row in rows] == [("rock", 1, "The Rock"), ("stone", 3, None)]
-    assert "games" not in rows[0], "games are those of the present season"
+    assert [rows[0][name] for name in ("games", "wins", "draws", "losses")] == season_record("rock"), "of the ended season"
+    assert "games" not in rows[1], "an agent of no game"
+    assert "games" not in ended.client.get(f"{POOL}/boards/elo").json()["rows"][0]
     assert ended.client.get(url, params={"agents": "rock"}).status_code == 200
     assert ended.client.get(url, params={"agents": ["rock", "paper"]}).status_code == 404
 

@@ -57,6 +57,9 @@ def test_every_part_of_a_pool_of_games() -> None:
     assert (found.top.agents, found.top.rival, found.top.low, found.top.high, found.top.unit) == (["stranger"], "other", 1, 1, "outcomes")
     assert [row.method for row in found.disagreement.methods] == ["elo", "maximal_lottery"]
     assert found.disagreement.left_out == ["bradley_terry"]
+    [between] = found.disagreement.distances
+    assert between.tied == pytest.approx(3 / 21), "the lottery ties three of seven agents, so three of 21 pairs, and Elo ties none"
+    assert between.opposite == pytest.approx(between.kendall - 1.5 / 21)
     first = found.disagreement.disputed[0]
     assert (first.agent, first.high, first.high_place, first.low, first.low_place) == ("other", "maximal_lottery", 2, "elo", 7)
     assert [(row.method, row.enough) for row in found.prequential.forecasts] == [("elo", True), ("sco", False)]

@@ -2,10 +2,10 @@
 import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
 import { Sized, scale, ticks } from "../chart.js";
-import { ago, count, date, percent, shower, signed, whole } from "../format.js";
+import { ago, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
 import { isOutside, placed, preferred, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
-import { Figure, agentPath, flag, poolPath } from "../parts.js";
+import { Agent, Figure, agentPath, flag, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
 import { State } from "../state.js";
 import { Component, html } from "../ui.js";
@@ -71,7 +71,7 @@ export default class AgentPage extends Live {
       ${this.curve()}
       ${this.moved()}
       ${this.opponents()}
-      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />`}
+      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} name=${nameOf({ ...profile.details, agent })} rival=${this.props.query.against} opponents=${this.value("opponents")} />`}
       ${this.outcomes()}
       <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} />`;
   }
@@ -82,10 +82,10 @@ export default class AgentPage extends Live {
     const first = this.leading(profile);
     const best = profile.methods[first];
     const tags = Object.entries(details?.tags ?? {});
-    return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${details?.display_name ?? profile.agent}</bdi></h1>
+    return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${nameOf({ ...details, agent: profile.agent })}</bdi></h1>
       ${details?.display_name ? html`<p class="soft"><bdi>${profile.agent}</bdi></p>` : null}
       ${details?.organisation || details?.licence || tags.length || details?.url ? html`<p class="soft">${details.organisation ? html`<bdi>${details.organisation}</bdi> ` : null}${details.licence ? html`<span class="tag">licence: <bdi>${details.licence}</bdi></span> ` : null}${tags.map(([name, value]) => html`<span class="tag" key=${name}>${name}: <bdi>${value}</bdi></span> `)}${details.url ? html`<a href=${details.url} rel="noopener noreferrer nofollow">Website</a>` : null}</p>` : null}
-      ${best ? html`<p class="headline">${placed(first, best)}</p>` : null}${this.dayChange()}
+      ${best ? html`<p class="headline">${placed(first, best)}</p>` : null}${this.dayChange(profile, first)}
       <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
       <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
@@ -137,11 +137,15 @@ export default class AgentPage extends Live {
     return html`<section class="card tasks"><h2>By task</h2><p class="soft">Mean scores, and the rank among the agents that have a score on the task.${all ? "" : ` The ${best.length} best and ${worst.length} worst of ${count(profile.scores.tasks, "task")}.`}</p><div class="two">${table("Best places", best)}${table("Worst places", worst)}</div></section>`;
   }
 
-  /** How far the rating moved within a day, by the method of the curve; null if that is not known. */
-  dayChange() {
+  /** How far the rating moved within a day, by the method of the curve; null if that is not known. Where another method leads, the line has the
+   *  rank by this one as well, so that no change is read as that of the headline's rank. @param {any} profile @param {string} first Leading method. */
+  dayChange(profile, first) {
     const [now, before] = [this.value("history"), this.value("before")].map((history) => history?.points[history.points.length - 1]);
     if (typeof now?.rating !== "number" || typeof before?.rating !== "number") return null;
-    return html`<p>${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours by ${title(this.value("history").method)}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
+    const { method } = this.value("history");
+    const change = `${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours`;
+    const other = profile.methods[method];
+    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
   }
 
   /** Whether a game of the last 24 hours is known, which can explain a change. */
@@ -178,7 +182,7 @@ export default class AgentPage extends Live {
     const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
-      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><a href=${agentPath(pool, one.agent)}><bdi>${one.agent}</bdi></a></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
+      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><${Agent} pool=${pool} agent=${one.agent} answer=${answer} /></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
     return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
   }
 
@@ -187,7 +191,7 @@ export default class AgentPage extends Live {
     if (!answer) return null;
     const { pool } = this.props;
     const shown = shower(answer.outcomes.map((/** @type {any} */ one) => one.after));
-    const names = (/** @type {string[]} */ agents) => agents.map((agent, i) => html`${i ? ", " : ""}<a key=${agent} href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a>`);
+    const names = (/** @type {string[]} */ agents) => agents.map((agent, i) => html`${i ? ", " : ""}<${Agent} key=${agent} pool=${pool} agent=${agent} answer=${answer} />`);
     return html`<section class="card"><h2>Newest games</h2><p class="soft">Ratings by ${title(answer.method)}. A result that was not expected moves a rating more.</p>
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
       <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
@@ -212,7 +216,7 @@ class LastDay extends Component {
       const answer = await ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/outcomes`, { method, count: OUTCOMES_OF_DAY }));
       const since = Date.now() / 1000 - DAY;
       const games = answer.outcomes.filter((/** @type {any} */ one) => one.time >= since);
-      this.setState({ games, cut: games.length === OUTCOMES_OF_DAY && answer.next, busy: false });
+      this.setState({ games, answer, cut: games.length === OUTCOMES_OF_DAY && answer.next, busy: false });
     } catch (error) {
       this.setState({ error: String(/** @type {Error} */ (error).message), busy: false });
     }
@@ -230,9 +234,10 @@ class LastDay extends Component {
     if (!games.length) return html`<p class="soft">It had no game in the last 24 hours.</p>`;
     const groups = new Map();
     for (const one of games) {
-      const name = one.opponents.map((/** @type {any} */ side) => side.agents.join(", ")).join(" and ");
-      const group = groups.get(name) ?? { name, games: 0, points: 0, expected: 0, change: 0 };
-      groups.set(name, { name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
+      const key = JSON.stringify(one.opponents.map((/** @type {any} */ side) => side.agents)); // two agents can have one display name
+      const name = one.opponents.map((/** @type {any} */ side) => side.agents.map((/** @type {string} */ agent) => nameOf(agent, this.state.answer)).join(", ")).join(" and ");
+      const group = groups.get(key) ?? { key, name, games: 0, points: 0, expected: 0, change: 0 };
+      groups.set(key, { key, name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
     }
     const rows = [...groups.values()].sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
     const total = rows.reduce((sum, row) => sum + row.change, 0);
@@ -240,7 +245,7 @@ class LastDay extends Component {
     const shown = rows.slice(0, OUTCOMES);
     return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}Fewer points than expected against an opponent lower the rating.</p>
       <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
-      <tbody>${shown.map((row) => html`<tr key=${row.name}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
+      <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
       ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
 }
@@ -317,15 +322,15 @@ class Forecast extends Component {
   }
 
   render() {
-    const { pool, agent, rival } = this.props;
+    const { pool, name, rival, opponents } = this.props;
     const { answer, error } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
     const methods = [...(answer?.methods ?? [])].sort((a, b) => Number(unseen(met, expected(a))) - Number(unseen(met, expected(b))));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
-      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${agent}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
-      ${answer ? html`<table><caption>Expected score against <bdi>${rival}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
+      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
+      ${answer ? html`<table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
         <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
   }
@@ -358,38 +363,39 @@ class Why extends Component {
     return html`<section class="card"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>
       <label>What changed since (UTC) <input type="datetime-local" step="1" onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>
       <button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Explain"}</button></p>
-      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change) : null}${(why?.sums ?? []).map(reasons)}</div></section>`;
+      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change, why) : null}${(why?.sums ?? []).map((/** @type {any} */ sum) => reasons(sum, why))}</div></section>`;
   }
 }
 
-/** What changed since an earlier moment, and the results that moved the rating most. @param {any} change */
-function changed({ before, after, outcomes, moves, other_moves: others, other_effect: rest, no_moves: none }) {
+/** What changed since an earlier moment, and the results that moved the rating most. @param {any} change @param {any} why The answer. */
+function changed({ before, after, outcomes, moves, other_moves: others, other_effect: rest, no_moves: none }, why) {
   const shown = shower([before.rating, after.rating]);
   const decimals = Math.abs(after.rating ?? 0) >= 100 ? 1 : 3;
   const rank = (/** @type {any} */ state) => (state.rank === null ? "" : `, rank ${whole(state.rank)}`);
-  const row = (/** @type {any} */ move) => html`<tr key=${`${move.agent} ${move.opponent}`}><th scope="row"><bdi>${move.agent}</bdi> – <bdi>${move.opponent}</bdi></th><td class="number">${whole(move.wins)}–${whole(move.ties)}–${whole(move.losses)}</td><td class="number">${signed(move.effect, decimals)}</td></tr>`;
+  const row = (/** @type {any} */ move) => html`<tr key=${`${move.agent} ${move.opponent}`}><th scope="row"><bdi>${nameOf(move.agent, why)}</bdi> – <bdi>${nameOf(move.opponent, why)}</bdi></th><td class="number">${whole(move.wins)}–${whole(move.ties)}–${whole(move.losses)}</td><td class="number">${signed(move.effect, decimals)}</td></tr>`;
   return html`<div class="change"><h3>Since then</h3><p>${shown(before.rating)}${rank(before)}, then ${count(outcomes, "outcome")} of the pool: ${shown(after.rating)}${rank(after)}.</p>${none ? html`<p class="soft">${none}.</p>` : null}
     ${moves.length ? html`<table><caption class="hidden">Results that moved the rating</caption><thead><tr><th scope="col">Results of</th><th scope="col" class="number">Won–tied–lost</th><th scope="col" class="number">Effect</th></tr></thead>
       <tbody>${moves.map(row)}${others ? html`<tr><th scope="row" colspan="2">${count(others, "other pair")}</th><td class="number">${signed(rest, decimals)}</td></tr>` : null}</tbody></table>` : null}</div>`;
 }
 
-/** @param {any} sum */
-function reasons(sum) {
+/** @param {any} sum @param {any} why The answer. */
+function reasons(sum, why) {
+  const named = (/** @type {any} */ term) => (sum.by === "opponent" ? nameOf(term.name, why) : term.name);
   const most = Math.max(...sum.terms.map((/** @type {any} */ term) => Math.abs(term.value)), 1e-300);
   const shown = shower(sum.terms.map((/** @type {any} */ term) => term.value));
-  if (sum.quantity === "change") return changes(sum);
+  if (sum.quantity === "change") return changes(sum, named);
   return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3><p class="soft">${sum.meaning}.</p><table><caption class="hidden">Terms by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">${sum.quantity}</th><th scope="col" class="wide">Share</th></tr></thead>
-    <tbody>${sum.terms.map((/** @type {any} */ term) => html`<tr key=${term.name}><th scope="row"><bdi>${term.name}</bdi></th><td class="number">${term.value > 0 ? "+" : ""}${shown(term.value)}</td><td class="wide"><span class=${`push ${term.value < 0 ? "down-push" : "up-push"}`} style=${{ width: `${(100 * Math.abs(term.value)) / most}%` }}></span></td></tr>`)}</tbody></table></div>`;
+    <tbody>${sum.terms.map((/** @type {any} */ term) => html`<tr key=${term.name}><th scope="row"><bdi>${named(term)}</bdi></th><td class="number">${term.value > 0 ? "+" : ""}${shown(term.value)}</td><td class="wide"><span class=${`push ${term.value < 0 ? "down-push" : "up-push"}`} style=${{ width: `${(100 * Math.abs(term.value)) / most}%` }}></span></td></tr>`)}</tbody></table></div>`;
 }
 
-/** The changes of an online rating by opponent, those that raised it and those that lowered it. With many games both are large, so their difference comes first. @param {any} sum */
-function changes(sum) {
+/** The changes of an online rating by opponent, those that raised it and those that lowered it. With many games both are large, so their difference comes first. @param {any} sum @param {(term: any) => string} named */
+function changes(sum, named) {
   const start = /** @type {number[]} */ (Object.values(sum.rest)).reduce((a, b) => a + b, 0);
   const decimals = Math.abs(sum.sum) >= 100 ? 1 : 3;
   const shown = shower([sum.sum, start]);
   const total = (/** @type {any[]} */ terms) => terms.reduce((all, term) => all + term.value, 0);
   const group = (/** @type {string} */ name, /** @type {any[]} */ terms) => (terms.length ? html`<tbody key=${name}><tr><th scope="rowgroup" colspan="4">${name}</th><td class="number"><b>${signed(total(terms), decimals)}</b></td></tr>
-    ${terms.map((term) => html`<tr key=${term.name}><th scope="row"><bdi>${term.name}</bdi></th><td class="number">${whole(term.details.games)}</td><td class="number">${term.details.points.toFixed(1)}</td><td class="number">${term.details.expected.toFixed(1)}</td><td class="number">${signed(term.value, decimals)}</td></tr>`)}</tbody>` : null);
+    ${terms.map((term) => html`<tr key=${term.name}><th scope="row"><bdi>${named(term)}</bdi></th><td class="number">${whole(term.details.games)}</td><td class="number">${term.details.points.toFixed(1)}</td><td class="number">${term.details.expected.toFixed(1)}</td><td class="number">${signed(term.value, decimals)}</td></tr>`)}</tbody>` : null);
   return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3>
     <p>${shown(start)} at the start, ${signed(sum.sum - start, decimals)} by all games: ${shown(sum.sum)}.</p><p class="soft">${sum.meaning}. A win that was expected changes it little; an opponent against which the agent has more points than expected raised it.</p>
     <table><caption class="hidden">Changes by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">${sum.quantity}</th></tr></thead>

@@ -2,7 +2,7 @@
 import { Live, poolUrl } from "../api.js";
 import { percent, shower, signed } from "../format.js";
 import { title } from "../methods.js";
-import { agentPath, poolPath } from "../parts.js";
+import { Agent, poolPath } from "../parts.js";
 import { html } from "../ui.js";
 import Cycles from "../views/cycles.js";
 
@@ -39,7 +39,7 @@ export default class Copies extends Live {
   copies() {
     const groups = this.value("found")?.findings?.clones?.exact ?? [];
     if (!groups.length) return "Once the games are counted, the copies are listed here.";
-    return html`Equirank lists as copies: ${groups[0].map((/** @type {string} */ agent, /** @type {number} */ i) => html`${i ? ", " : ""}<a href=${agentPath(AFTER, agent)}><bdi>${agent}</bdi></a>`)}.`;
+    return html`Equirank lists as copies: ${groups[0].map((/** @type {string} */ agent, /** @type {number} */ i) => html`${i ? ", " : ""}<${Agent} pool=${AFTER} agent=${agent} answer=${this.value("found")} />`)}.`;
   }
 
   /** Ratings that average, of the three hands in one pool or in both. @param {any[]} pools @param {string[]} names */

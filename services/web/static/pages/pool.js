@@ -1,8 +1,8 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, percent, some, today, whole } from "../format.js";
-import { computed, cyclicShare, ignoresCopies, leading, question, title } from "../methods.js";
+import { ago, count, date, nameOf, percent, some, today, whole } from "../format.js";
+import { computed, cyclicShare, ignoresCopies, leading, ordersOf, preferred, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -31,6 +31,7 @@ const LOADERS = {
   forecasts: () => import("../views/forecasts.js"),
   insight: () => import("../views/insight.js"),
 };
+const FIRST_SEASON = "first";
 const FILTERS = ["country", "organisation", "tag", "min_games"];
 
 /** @extends Live */
@@ -42,14 +43,23 @@ export default class PoolPage extends Live {
     if (!chosen.embed || chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
     const part = this.part();
     if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
-    if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards };
-    if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
+    /** @type {[string, number]} */
+    const insight = [poolUrl(pool, "/insight"), 5]; // its notice is above the rows
+    if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards, insight };
+    if (!chosen.embed || chosen.season) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     feeds.folding = [poolUrl(pool), 5];
-    feeds.insight = [poolUrl(pool, "/insight"), 5];
+    feeds.insight = insight;
     return feeds;
   }
 
-  /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests nothing else. */
+  /** Whether what is above the rows is known, or cannot be read, so that rows do not move once they are shown. */
+  settled() {
+    const poll = this.polls.insight;
+    this.isSettled ||= !poll || Boolean(poll.value || poll.error); // what is shown stays
+    return this.isSettled;
+  }
+
+  /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests only what is above them. */
   awaitsRows() {
     const { view, season, at } = this.props.query;
     const list = this.value("boards");
@@ -79,16 +89,18 @@ export default class PoolPage extends Live {
     const sliced = part && this.value("sliced");
     const past = chosen.at || chosen.season; // its board is read at once, so its method may not change when the slice's boards arrive
     const first = past ? list.boards : list.boards.filter((/** @type {any} */ one) => part?.methods.includes(one.method));
-    const shown = part ? of(sliced?.boards ?? first) : complete;
+    const season = this.season();
+    if (chosen.season && !this.value("seasons")) return html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">${this.polls.seasons?.error?.message ?? "Loading"}</p>`;
+    const shown = season ? finals(season, list.boards, chosen.method, chosenMethod) : part ? of(sliced?.boards ?? first) : complete;
     const { board } = shown;
     const folding = this.value("folding")?.folding;
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
-        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} error=${this.failure()} />
-        ${head ? html`<p class="soft">${chosen.season || chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${view !== "board" ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
+        ${season && view === "board" ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, `}${date(season.began_at)} to ${date(season.ended_at)}</p>` : head ? html`<p class="soft">${view === "board" && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
-      ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
+      ${!season && !board?.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
         ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...complete, insight: this.value("insight"), query: chosen }} />`}`}`;
   }
@@ -96,7 +108,13 @@ export default class PoolPage extends Live {
   /** @param {string} view @param {string} kind */
   views(view, kind) {
     const names = Object.entries(VIEWS).filter(([name]) => kind === "games" || !["wins", "next", "forecasts"].includes(name));
-    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
+    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
+  }
+
+  /** The chosen season, if it ended. @returns {any} Undefined without one. */
+  season() {
+    const { query: chosen } = this.props;
+    return chosen.season && (this.value("seasons")?.seasons ?? []).find((/** @type {any} */ one) => one.name === chosen.season && one.boards.length);
   }
 
   /** The chosen slice and its methods; undefined without one. @returns {{name: string, methods: string[], outcomes: number} | undefined} */
@@ -107,9 +125,11 @@ export default class PoolPage extends Live {
     return value ? { name: `${dimension}:${value.value}`, methods: found.methods, outcomes: value.outcomes } : undefined;
   }
 
-  /** Choices of slices, one for each tag. */
+  /** Choices of slices, one for each tag. The head of the pool has them as well, so they are there with the board. */
   slices() {
-    const dimensions = Object.entries(this.value("slices")?.dimensions ?? {});
+    const { embed, slice } = this.props.query;
+    const known = embed && !slice ? {} : this.value("boards").pool.head?.slices;
+    const dimensions = Object.entries(this.value("slices")?.dimensions ?? known ?? {});
     const choose = (/** @type {any} */ event) => go(withQuery({ slice: event.target.value }));
     const chosen = this.part()?.name ?? "";
     return dimensions.map(([dimension, { values }]) => html`<label class="pick" key=${dimension}><bdi>${dimension}</bdi> <select value=${chosen.startsWith(`${dimension}:`) ? chosen : ""} onChange=${choose}>
@@ -120,21 +140,32 @@ export default class PoolPage extends Live {
   leaderboard({ board, main, boards, head, part }) {
     const { pool, query: chosen } = this.props;
     const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
+    const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
     const past = chosen.season || chosen.at;
     return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
-        ${seasons.length ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
+        ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
-      <p class="question" data-method=${board.method}>${question(board.method)}${board === main ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
-      ${board.error ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
+      <p class="question" data-method=${board.method}>${question(board.method)}${board === main || past ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
+      ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : html`${thin(this.value("insight"), board.method)}${past ? null : caution(this.value("insight"), board.method)}`}
+      ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : past ? null : html`${thin(this.value("insight"), board.method)}${caution(this.value("insight"), board.method)}`}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} ready=${this.settled()} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
+}
+
+/**
+ * The final boards of a season as the page's choice of methods. The one that leads is chosen among them, not among the boards of now.
+ * @param {any} season @param {any[]} boards Boards of now. @param {string | undefined} asked @param {string} [chosen] Leading method by the settings of the pool.
+ */
+function finals(season, boards, asked, chosen) {
+  const names = preferred(season.boards.filter((/** @type {string} */ name) => name !== "outcomes" || season.boards.length === 1), chosen);
+  const all = names.map((method) => boards.find((one) => one.method === method) ?? { method, rows: [], source: "season" });
+  return { boards: all, main: all[0], board: all.find((one) => one.method === asked) ?? all[0] };
 }
 
 /** @param {string} pool @param {any} error */
@@ -157,14 +188,14 @@ function differs(insight, main, method) {
   const distance = (part?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(main) && one.methods.includes(method));
   if (!distance) return null;
   const disputed = part.disputed.find((/** @type {any} */ one) => [one.high, one.low].includes(method) && [one.high, one.low].includes(main));
-  const about = disputed ? html`; most of all about <bdi>${disputed.agent}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
-  return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here it orders ${percent(distance.kendall)} of the pairs of agents differently than ${title(main)} (a pair that only one of them ties counts as half)${about}.`;
+  const about = disputed ? html`; most of all about <bdi>${nameOf(disputed.agent, insight)}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
+  return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here this method and ${title(main)} ${ordersOf(distance)}${about}.`;
 }
 
 /** @param {any} insight @param {string} method */
 function thin(insight, method) {
   const found = insight?.findings?.connectivity?.leaders?.find((/** @type {any} */ one) => one.method === method);
-  return found ? html`<p class="trouble">Weakly connected agents among the first ${found.of}: ${some(found.agents)}. Few games link them to the others.</p>` : null;
+  return found ? html`<p class="trouble">Weakly connected agents among the first ${found.of}: ${some(found.agents.map((/** @type {string} */ agent) => nameOf(agent, insight)))}. Few games link them to the others.</p>` : null;
 }
 
 /** What cycles and copies do to the ratings of a method, with links to them. @param {any} insight @param {string} method */
@@ -174,7 +205,7 @@ function caution(insight, method) {
   const copies = insight?.findings?.clones?.exact?.[0];
   if (!cyclic && !copies) return null;
   const link = (/** @type {string} */ view, /** @type {string} */ text) => html`<a href=${withQuery({ view })} onClick=${follow}>${text}</a>`;
-  return html`<p class="notice">${cyclic ? html`${percent(cyclic, 0)} of the results are cyclic, and no order of agents can show ${link("cycles", "cycles")}. ` : null}${copies ? html`${some(copies)} have equal results: ${link("copies", "copies")} change ratings that average over opponents.` : null}</p>`;
+  return html`<p class="notice">${cyclic ? html`${percent(cyclic, 0)} of the results are cyclic, and no order of agents can show ${link("cycles", "cycles")}. ` : null}${copies ? html`${some(copies.map((/** @type {string} */ agent) => nameOf(agent, insight)))} have equal results: ${link("copies", "copies")} change ratings that average over opponents.` : null}</p>`;
 }
 
 /** The rows around one agent. @extends Live */
@@ -188,7 +219,7 @@ class Around extends Live {
     const { pool, agent } = this.props;
     const board = this.value("rows");
     const error = this.failure();
-    return html`<section class="card around"><header><h2>Around <a href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a></h2><a href=${withQuery({ agent: "" })} onClick=${follow}>Close</a></header>
+    return html`<section class="card around"><header><h2>Around <a href=${agentPath(pool, agent)}><bdi>${nameOf(board?.rows.find((/** @type {any} */ row) => row.agent === agent) ?? agent)}</bdi></a></h2><a href=${withQuery({ agent: "" })} onClick=${follow}>Close</a></header>
       ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Rows around the agent" around=${agent} />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}</section>`;
   }
 }
@@ -207,12 +238,12 @@ class Table extends Component {
   }
 
   render() {
-    const { pool, method, query: chosen, slice } = this.props;
+    const { pool, method, query: chosen, slice, ready } = this.props;
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
-    return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
-      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
-      ${board ? html`<${Notes} board=${board} />` : null}`;
+    return html`${ready && board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
+      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} ready=${ready} />
+      ${board && ready ? html`<${Notes} board=${board} />` : null}`;
   }
 }
 
@@ -258,7 +289,7 @@ function Footer({ pool, board, head, chosen, slice }) {
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
     ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} slice=${slice} />
-    <${Details} head=${head} board=${board} />`}</footer>`;
+    ${season ? null : html`<${Details} head=${head} board=${board} />`}`}</footer>`;
 }
 
 /** Loads a view when it is asked for. @extends Component */

@@ -1,7 +1,7 @@
 // Agents and tasks that are copies of each other, and names that look alike.
-import { whole } from "../format.js";
+import { leftOut, whole } from "../format.js";
 import { ignoresCopies, title } from "../methods.js";
-import { agentPath } from "../parts.js";
+import { Agent } from "../parts.js";
 import { html } from "../ui.js";
 
 const GROUPS = 20;
@@ -11,12 +11,12 @@ export default function Copies({ pool, insight, boards }) {
   const found = insight?.findings;
   if (!found) return html`<p class="soft" role="status">${insight?.error ?? "The findings are being computed."}</p>`;
   const { clones, look_alikes: alike } = found;
-  const link = (/** @type {string} */ agent) => html`<a class="chip" href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a>`;
+  const link = (/** @type {string} */ agent) => html`<${Agent} kind="chip" pool=${pool} agent=${agent} answer=${insight} />`;
   const proof = boards.map((/** @type {any} */ board) => board.method).filter(ignoresCopies).map(title);
   const about = `Ratings that average over opponents change when copies join. ${proof.length ? `${proof.join(" and ")} ${proof.length === 1 ? "does" : "do"} not.` : ""}`;
   const near = apart(clones);
   const none = !clones.not_applicable && !clones.exact_total && !clones.tasks_total && !clones.near_total;
-  return html`<section class="card"><h2>Copies</h2><p class="soft">${about} <a href="/copies">The story of copies</a>.</p>
+  return html`<section class="card"><h2>Copies</h2><p class="soft">${about} <a href="/copies">The story of copies</a>. ${leftOut(insight.hidden_agents)}</p>
       ${clones.not_applicable ? html`<p>Not applicable: ${clones.not_applicable}</p>` : null}
       ${none ? html`<p>None: no two agents have equal results against all others${clones.radius ? `, or results within ${clones.radius} of that. Weakly connected agents are not compared` : ""}.</p>` : null}
       ${groups("Agents with equal results", clones.exact, clones.exact_total, link)}

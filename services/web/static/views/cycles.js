@@ -1,7 +1,7 @@
 // The strongest cycles: each agent beats the next one, and the last beats the first. No order can say this.
 import { Label, Sized, wrapped } from "../chart.js";
-import { percent, whole } from "../format.js";
-import { Figure, agentPath } from "../parts.js";
+import { leftOut, nameOf, percent, whole } from "../format.js";
+import { Agent, Figure } from "../parts.js";
 import { html } from "../ui.js";
 
 /** @param {any} props */
@@ -10,13 +10,16 @@ export default function Cycles({ pool, insight, link, kind }) {
   if (!found) return html`<p class="soft" role="status">${insight?.error ?? "The findings are being computed."}</p>`;
   const { cycles, cyclicity } = found;
   if (cycles.not_applicable) return html`<p class="soft">Not applicable: ${cycles.not_applicable}</p>`;
-  const share = cyclicity.not_applicable || cyclicity.share === null ? "" : cyclicity.within_noise ? " These cycles can be chance: the results fit one order of strength." : ` ${percent(cyclicity.share)} of the results are cyclic, after noise is removed.`;
+  const share = cyclicity.not_applicable || cyclicity.share === null ? "" : cyclicity.within_noise ? " No cycle is beyond noise: the results fit one order of strength, and majorities of few games form cycles by chance." : ` ${percent(cyclicity.share)} of the results are cyclic, after noise is removed.`;
+  if (!cycles.cycles.length && insight.hidden_agents) return html`<section class="card"><h2>Cycles</h2><p>None that can be shown: ${leftOut(insight.hidden_agents)}${share}</p></section>`;
   if (!cycles.cycles.length) return html`<section class="card"><h2>Cycles</h2><p>None: the head-to-head majorities form no cycle, so one order agrees with all of them.${cyclicity.within_noise ? "" : share}</p></section>`;
+  const named = (/** @type {string} */ agent) => nameOf(agent, insight);
   const unit = kind === "games" ? "games" : "tasks";
   const table = [["cycle", "agent", "beats", "by"], ...cycles.cycles.flatMap((/** @type {any} */ one, /** @type {number} */ i) => one.agents.map((/** @type {string} */ agent, /** @type {number} */ j) => [i + 1, agent, one.agents[(j + 1) % one.agents.length], one.margins[j]]))];
-  return html`<${Figure} title="Cycles" says=${`An arrow points from an agent to the one that it beats; the number says by how many ${unit} more won than lost.${share}`} file=${`${pool}-cycles`} table=${table} link=${link}>
-    <div class="two">${cycles.cycles.slice(0, 6).map((/** @type {any} */ one) => html`<div key=${one.agents.join()}><${Sized}>${(/** @type {number} */ width) => circle(one, Math.min(width, 420))}<//>
-      <p>${[...one.agents, one.agents[0]].map((agent, i) => html`${i ? " beats " : ""}<a href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a>`)}</p></div>`)}</div><//>`;
+  const drawn = html`<div class="two">${cycles.cycles.slice(0, 6).map((/** @type {any} */ one) => html`<div key=${one.agents.join()}><${Sized}>${(/** @type {number} */ width) => circle({ agents: one.agents.map(named), margins: one.margins }, Math.min(width, 420))}<//>
+      <p>${[...one.agents, one.agents[0]].map((agent, i) => html`${i ? " beats " : ""}<${Agent} pool=${pool} agent=${agent} answer=${insight} />`)}</p></div>`)}</div>`;
+  return html`<${Figure} title="Cycles" drawn=${!cyclicity.within_noise} says=${`${cyclicity.within_noise ? share : ""} An arrow points from an agent to the one that it beats; the number says by how many ${unit} more won than lost.${cyclicity.within_noise ? "" : share} ${leftOut(insight.hidden_agents)}`} file=${`${pool}-cycles`} table=${table} link=${link}>
+    ${cyclicity.within_noise ? html`<details class="chance"><summary>Cycles that can be chance</summary>${drawn}</details>` : drawn}<//>`;
 }
 
 /** @param {{agents: string[], margins: number[]}} cycle @param {number} width */
@@ -39,7 +42,7 @@ function circle({ agents, margins }, width) {
       const [mx, my] = [(x1 + x2) / 2 + 12 * uy, (y1 + y2) / 2 - 12 * ux];
       return html`<g key=${i}><line class="arrow" x1=${x1} y1=${y1} x2=${x2} y2=${y2} /><polygon class="arrow-head" points=${head} /><text class="strong" x=${mx} y=${my + 5} text-anchor=${uy > 0.3 ? "start" : uy < -0.3 ? "end" : "middle"}>${whole(margins[i])}</text></g>`;
     })}
-    ${agents.map((agent, i) => html`<${Label} key=${agent} x=${at[i].x} y=${at[i].y} lines=${wrapped(agent, 16)} anchor="middle" kind="node" />`)}</svg>`;
+    ${agents.map((agent, i) => html`<${Label} key=${i} x=${at[i].x} y=${at[i].y} lines=${wrapped(agent, 16)} anchor="middle" kind="node" />`)}</svg>`;
 }
 
 /** How far an arrow stays from the middle of a name, so that it does not cross it. @param {string} agent @param {number} ux @param {number} uy Direction. */

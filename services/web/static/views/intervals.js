@@ -1,7 +1,8 @@
 // Ratings with their intervals: how sure each rank is.
 import { Live, poolUrl } from "../api.js";
+import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, ticks, wrapped } from "../chart.js";
-import { shower, some, whole } from "../format.js";
+import { leftOut, nameOf, shower, some, whole } from "../format.js";
 import { title } from "../methods.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
@@ -24,7 +25,7 @@ export default class Intervals extends Live {
     if (!rows.length) return html`<${Figure} title="How sure the ratings are" says=${`${name} has no intervals here: ${why}.`} file=${pool} link=${link}>${null}<//>`;
     const table = [["rank", "agent", "rating", "low", "high", "rank_low", "rank_high"], ...rows.map((/** @type {any} */ row) => [row.rank, row.agent, row.rating, row.low, row.high, row.rank_low, row.rank_high])];
     const level = Math.round(100 * (board.intervals?.level ?? 0.95));
-    return html`<${Figure} title="How sure the ratings are" says=${`${level} % intervals of ${name}, for the first ${rows.length} agents. Where two lines overlap, the order of the two is not settled. ${settled(rows)}`} file=${`${pool}-${summary.method}-intervals`} table=${table} link=${`${link}&method=${summary.method}`}>
+    return html`<${Figure} title="How sure the ratings are" says=${`${level} % intervals of ${name}, for the first ${rows.length} agents. Where two lines overlap, the order of the two is not settled. ${settled(rows)} ${leftOut(hiddenAmong(board, AGENTS))}`} file=${`${pool}-${summary.method}-intervals`} table=${table} link=${`${link}&method=${summary.method}`}>
       <${Sized}>${(/** @type {number} */ width) => chart(rows, width, name)}<//><//>`;
   }
 }
@@ -33,28 +34,28 @@ export default class Intervals extends Live {
 function settled(rows) {
   const ranked = rows.filter((row) => typeof row.rank_low === "number");
   if (!ranked.length) return "";
-  const open = ranked.filter((row) => row.rank_low !== row.rank_high).map((row) => `${row.display_name ?? row.agent} ${whole(row.rank_low)} to ${whole(row.rank_high)}`);
+  const open = ranked.filter((row) => row.rank_low !== row.rank_high).map((row) => `${nameOf(row)} (${whole(row.rank_low)} to ${whole(row.rank_high)})`);
   if (!open.length) return "All of these ranks are settled.";
   const certain = ranked.length - open.length;
   const first = certain ? `${whole(certain)} of these ${whole(ranked.length)} ranks ${certain === 1 ? "is" : "are"} settled.` : "None of these ranks is settled.";
-  return `${first} Possible ranks of the others: ${some(open)}.`;
+  return `${first} Possible ranks${certain ? " of the others" : ""}: ${some(open)}.`;
 }
 
 /** @param {any[]} rows @param {number} width @param {string} name */
 function chart(rows, width, name) {
   const left = Math.min(220, Math.floor(width * 0.38));
-  const names = rows.map((row) => wrapped(row.display_name ?? row.agent, Math.floor((left - 44) / 7.6)));
+  const names = rows.map((row) => wrapped(nameOf(row), Math.floor((left - 44) / 7.6)));
   const heights = names.map((lines) => Math.max(26, lines.length * 14 + 10));
   const tops = heights.map((_, i) => heights.slice(0, i).reduce((sum, height) => sum + height, 24));
   const height = heights.reduce((sum, one) => sum + one, 24) + 8;
   const [low, high] = [Math.min(...rows.map((row) => row.low)), Math.max(...rows.map((row) => row.high))];
   const x = scale(low, high, left + 10, width - 14);
   const shown = shower(rows.map((row) => row.rating));
-  return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Intervals by ${name}: ${rows.slice(0, 3).map((row) => `${row.agent} ${shown(row.low)} to ${shown(row.high)}`).join("; ")}`}>
+  return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Intervals by ${name}: ${rows.slice(0, 3).map((row) => `${nameOf(row)} ${shown(row.low)} to ${shown(row.high)}`).join("; ")}`}>
     ${ticks(low, high, width > 600 ? 6 : 3).map((tick) => html`<g key=${tick}><line class="grid" x1=${x(tick)} x2=${x(tick)} y1="20" y2=${height - 6} /><text x=${x(tick)} y="13" text-anchor="middle">${tick}</text></g>`)}
     ${rows.map((row, i) => {
       const y = tops[i] + heights[i] / 2;
       return html`<g key=${row.agent}><text x="2" y=${y + 4} class="soft">${row.rank}</text><${Label} x=${34} y=${y} lines=${names[i]} /><line class=${row.provisional ? "range unsure" : "range"} x1=${x(row.low)} x2=${x(row.high)} y1=${y} y2=${y} />
-        ${row.rating === null ? null : html`<circle class="point" cx=${x(row.rating)} cy=${y} r="4.5"><title>${`${row.agent}: ${shown(row.rating)}, ${shown(row.low)} to ${shown(row.high)}`}</title></circle>`}</g>`;
+        ${row.rating === null ? null : html`<circle class="point" cx=${x(row.rating)} cy=${y} r="4.5"><title>${`${nameOf(row)}: ${shown(row.rating)}, ${shown(row.low)} to ${shown(row.high)}`}</title></circle>`}</g>`;
     })}</svg>`;
 }

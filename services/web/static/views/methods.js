@@ -1,9 +1,9 @@
 // Where two methods place the same agents: a line that rises or falls far is an agent about which they disagree.
 import { Live, poolUrl } from "../api.js";
 import { Label, Sized, scale, wrapped } from "../chart.js";
-import { percent, some } from "../format.js";
-import { cyclicShare, question, title } from "../methods.js";
-import { go, withQuery } from "../nav.js";
+import { nameOf, percent, some } from "../format.js";
+import { cyclicShare, ordersOf, question, title } from "../methods.js";
+import { follow, go, withQuery } from "../nav.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 
@@ -37,25 +37,28 @@ export default class Methods extends Live {
     const distance = (insight?.findings?.disagreement?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(left) && one.methods.includes(right));
     const pick = (/** @type {string} */ name, /** @type {string} */ chosen, /** @type {string} */ label) => html`<label class="pick">${label} <select value=${chosen} onChange=${(/** @type {any} */ event) => go(withQuery({ [name]: event.target.value }))}>${rated.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>`;
     const says = html`${pick("method", left, "Left")} ${pick("other", right, "Right")}<br /><b>${title(left)}.</b> ${question(left)}<br /><b>${title(right)}.</b> ${question(right)}
-      ${distance ? html`<br />They order ${percent(distance.kendall)} of the pairs of agents differently. A pair that only one of them ties counts as half.` : null}
-      ${believe(insight?.findings)}`;
+      ${distance ? html`<br />They ${ordersOf(distance)}.` : null}
+      ${believe(insight, withQuery({ view: "forecasts", method: "", other: "" }))}`;
     return html`<${Figure} title="Methods compared" says=${says} file=${`${pool}-${left}-${right}`} table=${[["agent", left, right], ...both.map((/** @type {any} */ row) => [row.agent, row.rank, row.other])]} link=${`${link}&method=${left}&other=${right}`}>
       ${both.length ? html`<${Sized}>${(/** @type {number} */ width) => chart(both, width, left, /** @type {string} */ (right))}<//>` : html`<p class="soft" role="status">Loading</p>`}<//>`;
   }
 }
 
-/** Why methods differ in this pool, and which one to believe for what. @param {any} found Findings of the insight. */
-function believe(found) {
+/** Why methods differ in this pool, and which one to believe for what. @param {any} insight @param {string} forecasts Address of the forecasts. */
+function believe(insight, forecasts) {
+  const found = insight?.findings;
+  const named = (/** @type {string} */ agent) => nameOf(agent, insight);
   const { cyclicity, clones } = found ?? {};
   if (!cyclicity || cyclicity.not_applicable || cyclicity.share === null) return null;
   const copies = clones?.exact?.[0];
   const cyclic = cyclicShare(found);
   const text = [
     cyclic ? `${percent(cyclic, 0)} of the results here are cyclic, and a rating of one number for each agent cannot show cycles.` : "The results here fit one order of strength with little or no cycle, so ratings of one number for each agent describe them well.",
-    copies ? `${some(copies)} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
-    cyclic || copies ? "For the chance to win a game, believe the forecasts that were right most often. For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
+    copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
+    cyclic || copies ? "For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
   ].filter(Boolean).join(" ");
-  return html`<br /><b>Which one to believe.</b> ${text}`;
+  const best = (found?.prequential?.forecasts ?? []).find((/** @type {any} */ one) => one.enough !== false && one.log_loss !== null);
+  return html`<br /><b>Which one to believe.</b> ${text} For the chance to win a game, believe the method whose <a href=${forecasts} onClick=${follow}>forecasts</a> were best${best ? `, which is ${title(best.method)} here` : ""}.`;
 }
 
 /** Agents of equal rank stand one below the other. @param {any[]} rows @param {(row: any) => number} rank @returns {Map<string, number>} */
@@ -67,7 +70,7 @@ function order(rows, rank) {
 function chart(rows, width, left, right) {
   const room = Math.floor(width * 0.34);
   const letters = Math.floor((room - 40) / 7.4);
-  const lines = new Map(rows.map((row) => [row.agent, wrapped(row.display_name ?? row.agent, letters)]));
+  const lines = new Map(rows.map((row) => [row.agent, wrapped(nameOf(row), letters)]));
   const step = Math.max(26, ...[...lines.values()].map((one) => one.length * 14 + 8));
   const height = rows.length * step + 44;
   const y = scale(0, Math.max(1, rows.length - 1), 44 + step / 2, height - step / 2);
@@ -79,7 +82,7 @@ function chart(rows, width, left, right) {
       const [one, two] = [y(from.get(row.agent) ?? 0), y(to.get(row.agent) ?? 0)];
       const moved = (to.get(row.agent) ?? 0) - (from.get(row.agent) ?? 0);
       const kind = Math.abs(moved) >= far ? (moved < 0 ? "rises" : "falls") : "stays";
-      return html`<g key=${row.agent}><line class=${`slope ${kind}`} x1=${room + 10} x2=${width - room - 10} y1=${one} y2=${two}><title>${`${row.agent}: ${row.rank} and ${row.other}`}</title></line>
+      return html`<g key=${row.agent}><line class=${`slope ${kind}`} x1=${room + 10} x2=${width - room - 10} y1=${one} y2=${two}><title>${`${nameOf(row)}: ${row.rank} and ${row.other}`}</title></line>
         <${Label} x=${room - 26} y=${one} lines=${lines.get(row.agent)} anchor="end" /><text x=${room} y=${one + 4} text-anchor="end" class="soft">${row.rank}</text>
         <text x=${width - room} y=${two + 4} class="soft">${row.other}</text><${Label} x=${width - room + 26} y=${two} lines=${lines.get(row.agent)} /></g>`;
     })}</svg>`;

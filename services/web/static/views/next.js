@@ -1,28 +1,75 @@
-// Which games to play next, so that the ratings become certain soonest.
+// Which games to play next, so that what the reader wants to know becomes certain soonest.
 import { Live, poolUrl } from "../api.js";
-import { percent } from "../format.js";
-import { Figure, agentPath } from "../parts.js";
+import { leftOut, nameOf, percent, whole } from "../format.js";
+import { go, withQuery } from "../nav.js";
+import { Agent, Figure } from "../parts.js";
+import { AgentSearch } from "../search.js";
 import { html } from "../ui.js";
+
+const TARGETS = { all: "all ratings", top: "who is at the top", agent: "the rating of one agent" };
+const FIRST = 3; // agents of the top that is shown first
 
 /** @extends Live */
 export default class Next extends Live {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {any} */
+    this.state = { asksAgent: false };
+  }
+
   feeds() {
-    return { plan: /** @type {[string, number]} */ ([poolUrl(this.props.pool, "/next", { count: 20 }), 15]) };
+    const { pool, query } = this.props;
+    return { plan: /** @type {[string, number]} */ ([poolUrl(pool, "/next", { count: 20, target: query.target }), 15]) };
+  }
+
+  /** The target of the address. @returns {{kind: string, whom: string}} */
+  target() {
+    const [kind, ...rest] = (this.props.query.target || "all").split(":");
+    return { kind, whom: rest.join(":") };
   }
 
   render() {
-    const { pool, link } = this.props;
+    const { pool, link, query } = this.props;
     const plan = this.value("plan");
     const error = this.failure();
-    if (!plan) return html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`;
-    if (plan.not_applicable) return html`<p class="soft">Not applicable: ${plan.not_applicable}</p>`;
+    const address = query.target ? `${link}&target=${encodeURIComponent(query.target)}` : link;
+    const matches = plan?.matches ?? [];
+    const table = [["first", "second", "rate"], ...matches.map((/** @type {any} */ one) => [...one.agents, one.rate])];
+    return html`<${Figure} title="Next games" says=${html`${plan && !plan.not_applicable ? this.says(plan) : null}${this.choice()}`} file=${`${pool}-next-games`} table=${matches.length ? table : undefined} link=${address} drawn=${false}>
+      ${!plan || error ? html`<p class=${error ? "trouble" : "soft"} role="status">${error ? error.message : "Loading"}</p>` : null}
+      ${plan?.not_applicable ? html`<p class="soft">Not applicable: ${plan.not_applicable}</p>` : plan && !error ? this.games(plan) : null}<//>`;
+  }
+
+  /** What the games are for, and what they are worth. @param {any} plan */
+  says(plan) {
+    const { kind, whom } = this.target();
+    const named = html`<bdi>${nameOf(whom, plan)}</bdi>`;
+    const aim = kind === "top" ? html`settle soonest who is among the first ${whom}` : kind === "agent" ? html`make the rating of ${named} certain soonest` : "make the ratings certain soonest";
+    const saved = plan.uniform && plan.after ? `${whole(plan.games)} games drawn like this leave ${percent(plan.after / plan.before)} of the uncertainty; drawn evenly they leave ${percent(plan.uniform / plan.before)}.` : "";
+    return html`Games drawn at these rates ${aim}. ${saved}`;
+  }
+
+  /** What is to become certain: a part of the address, so that a link has it. */
+  choice() {
+    const { kind, whom } = this.target();
+    const chosen = this.state.asksAgent ? "agent" : kind;
+    const aim = (/** @type {string} */ target) => {
+      this.setState({ asksAgent: false });
+      go(withQuery({ target }));
+    };
+    const pick = (/** @type {any} */ event) => (event.target.value === "agent" ? this.setState({ asksAgent: true }) : aim(event.target.value === "top" ? `top:${FIRST}` : ""));
+    return html`<span class="target"><label class="pick">Make certain <select value=${chosen} onChange=${pick}>${Object.entries(TARGETS).map(([name, text]) => html`<option key=${name} value=${name}>${text}</option>`)}</select></label>
+      ${chosen === "top" ? html` <label class="pick">First <input type="number" min="1" value=${whom} onChange=${(/** @type {any} */ event) => event.target.value && aim(`top:${event.target.value}`)} /></label>` : null}</span>
+      ${chosen === "agent" ? html`<${AgentSearch} pool=${this.props.pool} then=${(/** @type {string} */ agent) => aim(`agent:${agent}`)} />` : null}`;
+  }
+
+  /** @param {any} plan */
+  games(plan) {
     const most = Math.max(...plan.matches.map((/** @type {any} */ one) => one.rate), 1e-9);
-    const table = [["first", "second", "rate"], ...plan.matches.map((/** @type {any} */ one) => [...one.agents, one.rate])];
-    const saved = plan.uniform && plan.after ? ` ${plan.games} games drawn like this leave ${percent(plan.after / plan.before)} of the uncertainty; drawn evenly they leave ${percent(plan.uniform / plan.before)}.` : "";
-    return html`<${Figure} title="Next games" says=${`Games drawn at these rates make the ratings certain soonest.${saved}`} file=${`${pool}-next-games`} table=${table} link=${link}>
-      <table><caption class="hidden">Pairs to play next</caption><thead><tr><th scope="col">Pair</th><th scope="col" class="number">Share</th><th scope="col" class="wide">Share as a bar</th></tr></thead>
-      <tbody>${plan.matches.map((/** @type {any} */ one) => html`<tr key=${one.agents.join()}><th scope="row">${one.agents.map((/** @type {string} */ agent, /** @type {number} */ i) => html`${i ? " against " : ""}<a href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a>`)}</th>
+    return html`<table><caption class="hidden">Pairs to play next</caption><thead><tr><th scope="col">Pair</th><th scope="col" class="number">Share</th><th scope="col" class="wide">Share as a bar</th></tr></thead>
+      <tbody>${plan.matches.map((/** @type {any} */ one) => html`<tr key=${one.agents.join()}><th scope="row">${one.agents.map((/** @type {string} */ agent, /** @type {number} */ i) => html`${i ? " against " : ""}<${Agent} pool=${this.props.pool} agent=${agent} answer=${plan} />`)}</th>
         <td class="number">${percent(one.rate)}</td><td class="wide"><span class="push up-push" style=${{ width: `${(100 * one.rate) / most}%` }}></span></td></tr>`)}</tbody></table>
-      ${plan.others ? html`<p class="soft">${plan.others} other pairs share ${percent(plan.other_rate)} each. Assumes ${plan.assumes}.</p>` : null}<//>`;
+      ${plan.others ? html`<p class="soft">${whole(plan.others)} other pairs share ${percent(plan.other_rate)} each. Assumes ${plan.assumes}. ${leftOut(plan.hidden_agents)}</p>` : null}`;
   }
 }

@@ -1,7 +1,7 @@
 // Who beats whom, in the order of ranks: above the diagonal an order has only wins. What is seen there as losses is what no order can tell.
 import { ask, Live, poolUrl } from "../api.js";
 import { Sized, wrapped, Label } from "../chart.js";
-import { percent, whole } from "../format.js";
+import { nameOf, percent, whole } from "../format.js";
 import { title } from "../methods.js";
 import { follow, withQuery } from "../nav.js";
 import { Figure } from "../parts.js";
@@ -18,23 +18,24 @@ export default class Wins extends Live {
 
   componentDidUpdate() {
     super.componentDidUpdate();
-    const agents = (this.value("board")?.rows ?? []).map((/** @type {any} */ row) => row.agent);
+    const rows = this.value("board")?.rows ?? [];
+    const agents = rows.map((/** @type {any} */ row) => row.agent);
     const key = agents.join("\n");
     const now = performance.now() / 1000;
     if (this.value("board")?.games_position === undefined || (this.key === key && now - (this.read ?? 0) < SECONDS)) return;
     this.key = key;
     this.read = now;
-    this.fill(agents);
+    this.fill(agents, rows.map((/** @type {any} */ row) => nameOf(row)));
   }
 
-  /** @param {string[]} agents */
-  async fill(agents) {
+  /** @param {string[]} agents @param {string[]} names What readers see as their names. */
+  async fill(agents, names) {
     const { pool, head } = this.props;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200 })).catch(() => null));
     const method = (head?.online ?? [])[0];
     const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method })).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
-    this.setState({ agents, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
+    this.setState({ agents, names, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
   }
 
   /** @param {number} row @param {number} column @returns {{rate: number, games: number | null} | null} */
@@ -63,23 +64,23 @@ export default class Wins extends Live {
 
   /** @param {number} width */
   chart(width) {
-    const { agents } = this.state;
+    const { agents, names: shown } = this.state;
     const left = Math.min(190, Math.floor(width * 0.36));
     const side = Math.min(56, Math.floor((width - left) / agents.length));
     const tall = Math.max(side, 30);
-    const names = agents.map((/** @type {string} */ agent) => wrapped(agent, Math.floor((left - 34) / 7.4)));
+    const names = shown.map((/** @type {string} */ name) => wrapped(name, Math.floor((left - 34) / 7.4)));
     const heights = names.map((/** @type {string[]} */ lines) => Math.max(tall, lines.length * 14 + 6));
     const tops = heights.map((/** @type {number} */ _, /** @type {number} */ i) => heights.slice(0, i).reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 22));
     const height = heights.reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 22) + 2;
     return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Scores of ${agents.length} agents against each other; the CSV has the numbers`}>
       ${agents.map((/** @type {string} */ _, /** @type {number} */ j) => html`<text key=${j} x=${left + (j + 0.5) * side} y="14" text-anchor="middle" class="soft">${j + 1}</text>`)}
       ${agents.map((/** @type {string} */ agent, /** @type {number} */ i) => html`<g key=${agent}><text x="2" y=${tops[i] + heights[i] / 2 + 4} class="soft">${i + 1}</text><${Label} x=${24} y=${tops[i] + heights[i] / 2} lines=${names[i]} />
-        ${agents.map((/** @type {string} */ other, /** @type {number} */ j) => {
+        ${agents.map((/** @type {string} */ _, /** @type {number} */ j) => {
           const cell = this.cell(i, j);
           const [x, y] = [left + j * side, tops[i]];
           if (!cell) return html`<rect key=${j} class="nothing" x=${x + 1} y=${y + 1} width=${side - 2} height=${heights[i] - 2} />`;
           const strength = Math.abs(cell.rate - 0.5) * 2;
-          return html`<g key=${j}><rect class=${cell.rate >= 0.5 ? "heat wins" : "heat loses"} opacity=${0.12 + 0.88 * strength} x=${x + 1} y=${y + 1} width=${side - 2} height=${heights[i] - 2}><title>${`${agent} against ${other}: ${percent(cell.rate, 0)}${cell.games === null ? "" : ` of ${whole(cell.games)} games`}`}</title></rect>
+          return html`<g key=${j}><rect class=${cell.rate >= 0.5 ? "heat wins" : "heat loses"} opacity=${0.12 + 0.88 * strength} x=${x + 1} y=${y + 1} width=${side - 2} height=${heights[i] - 2}><title>${`${shown[i]} against ${shown[j]}: ${percent(cell.rate, 0)}${cell.games === null ? "" : ` of ${whole(cell.games)} games`}`}</title></rect>
             ${side > 30 ? html`<text x=${x + side / 2} y=${y + heights[i] / 2 + 4} text-anchor="middle" class=${strength > 0.55 ? "on-heat" : ""}>${Math.round(100 * cell.rate)}</text>` : null}</g>`;
         })}</g>`)}</svg>`;
   }
