@@ -175,7 +175,7 @@ def test_the_command_that_sends_the_file_to_a_pool_works(
     data = tmp_path / "data"
     code, out, err = run.command(*words, "--data", str(data), "--no-wait")
     assert (code, err) == (0, ""), err
-    assert f"{count} outcomes sent" in out
+    assert f", {count} outcome{'s' if count > 1 else ''} sent" in out
     with closing(open_log(Settings(data=data))) as log:
         assert sum(log.outcomes.end(number) for number in range(log.outcomes.partitions)) > 0
 
