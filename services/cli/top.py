@@ -101,7 +101,8 @@ def top(
     console = Console()
     if isinstance(answer, Difference):
         console.print(Text(_why(answer)), highlight=False, soft_wrap=True)
-        console.print(_moves(answer))
+        if answer.moved or answer.joined or answer.left:
+            console.print(_moves(answer))
     else:
         if trouble is not None:
             console.print(Text(trouble), highlight=False, soft_wrap=True, style="bold red")
@@ -299,8 +300,12 @@ def _why(difference: Difference) -> str:
     positions = f"position {before.position} to {after.position}"
     of_slice = f" · {difference.slice}" if isinstance(difference.slice, str) else ""
     parts = [f"{difference.pool} · {difference.method}{of_slice}: {positions}", f"{difference.outcomes:+} outcomes"]
-    parts.append(f"{difference.moved_count} agents moved, {difference.joined_count} joined, {difference.left_count} left")
-    parts.append(f"because of: {', '.join(difference.because) or 'no changes'}")
+    causes = ", ".join(difference.because)
+    if difference.moved_count or difference.joined_count or difference.left_count:
+        parts.append(f"{difference.moved_count} agents moved, {difference.joined_count} joined, {difference.left_count} left")
+        parts.append(f"because of: {causes or 'no change of outcomes, settings or version'}")
+    else:
+        parts.append(f"all ranks and ratings are equal{f', though these differ: {causes}' if causes else ''}")
     parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in difference.parameters.items()]
     return " · ".join(parts)
 

@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def fill(folder: Path, url: str) -> None:
-    """Publish live and solved boards of three pools."""
+    """Publish live and solved boards of the pools."""
     log = open_log(Settings(data=folder))
     store = RedisStore(url, log.outcomes.identity)
     log.close()
@@ -45,6 +45,9 @@ def fill(folder: Path, url: str) -> None:
     store.solved.publish(solved_of())
     old = solved_of(position=4, ratings=[("rock", 0.4), ("paper", 0.6), ("[red]c", 0.0)])
     store.solved.publish_history("blitz", "maximal_lottery", map(kept, [old, solved_of(position=9)]))
+    still = [msgspec.structs.replace(solved_of("still", position=9, generation=number), data=f"{number}" * 64) for number in (1, 2)]
+    store.live.publish(head_of("still", generation=2, online=[]), 1, {ACTIVITY: LiveBoard(names, [10.0, 9.0])})
+    store.solved.publish_history("still", "maximal_lottery", map(kept, still))
     made = solved_of("made", method="deviation")
     parts = {"contributions": {"rock": {"[b]pong": 0.125, "qbert": -1.0}, "paper": {"pong": 0.0}}}
     store.live.publish(head_of("made", online=["elo"]), 1, {"elo": LiveBoard(names, [1.0, 2.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
@@ -135,13 +138,19 @@ def test_without_a_running_store_it_says_what_to_start(tmp_path: Path) -> None:
 
 def test_the_difference_tells_who_moved_and_why(data: Path) -> None:
     output = " ".join(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff").split())
-    assert "position 4 to 9 · +5 outcomes · 2 agents moved, 0 joined, 1 left · because of: roster" in output
+    assert "position 4 to 9 · +5 outcomes · 2 agents moved, 0 joined, 1 left · because of: outcomes, roster" in output
     assert "▲1 │ rock" in output
     assert "left │ [red]c" in output
     found = json.loads(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff", "--against", "4", "--format", "json"))
     assert (found["before"]["position"], found["after"]["position"]) == (4, 9)
     with pytest.raises(InputError, match="elo is an online method, which has a board at every position"):
         run(data, "--pool", "blitz", "--diff")
+
+
+def test_a_difference_without_changes_says_so_and_has_no_table(data: Path) -> None:
+    output = run(data, "--pool", "still", "--method", "maximal_lottery", "--diff").strip()
+    told = "+0 outcomes · all ranks and ratings are equal, though these differ: generation"
+    assert output == f"still · maximal_lottery: position 9 to 9 · {told}"
 
 
 def test_a_board_as_it_was_says_of_when_it_is(data: Path) -> None:
