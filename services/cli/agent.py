@@ -9,7 +9,6 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -31,6 +30,7 @@ from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli import agent_details
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.runtime.settings import Settings
@@ -165,7 +165,7 @@ def _slice(answer: Answer) -> str:
     return f" · {answer.slice}" if answer.slice else ""
 
 
-def _table(answer: Answer) -> Table:
+def _table(answer: Answer) -> FittedTable:
     match answer:
         case AgentProfile():
             return profile_table(answer)
@@ -195,10 +195,10 @@ def profile_lines(shown: AgentProfile) -> Iterator[str]:
     yield from agent_details.lines_of(shown.details)
 
 
-def profile_table(shown: AgentProfile) -> Table:
+def profile_table(shown: AgentProfile) -> FittedTable:
     """A table with a row for each method. A question mark is at a provisional rank."""
     names = ("rating", "rank", "interval", "ranks", "deviation", "position")
-    rows = Table("method", *(Column(name, justify="right") for name in names))
+    rows = FittedTable(folded("method"), *(whole(name, right=True) for name in names), least=("position", "deviation", "ranks"))
     for method, rated in shown.methods.items():
         rank = f"{rated.rank}{'?' if rated.provisional else ''} of {rated.total}"
         ends, ranks = _range(rated.low, rated.high), _range(rated.rank_low, rated.rank_high)
@@ -206,29 +206,30 @@ def profile_table(shown: AgentProfile) -> Table:
     return rows
 
 
-def opponents_table(shown: OpponentList) -> Table:
+def opponents_table(shown: OpponentList) -> FittedTable:
     """A table with a row for each opponent, with the expected score of the next game."""
     names = ("games", "won", "drawn", "lost", f"expected ({shown.method})" if shown.method else "expected")
-    rows = Table(Column("opponent", overflow="fold"), *(Column(name, justify="right") for name in names))
+    rows = FittedTable(folded("opponent"), *(whole(name, right=True) for name in names))
     for row in shown.opponents:
         numbers = (row.games, row.wins, row.draws, row.losses)
         rows.add_row(Text(row.agent), *map(_games, numbers), _number(row.expected_score))
     return rows
 
 
-def history_table(shown: AgentHistory) -> Table:
+def history_table(shown: AgentHistory) -> FittedTable:
     """A table with a row for each point."""
     solved = shown.source == "solved"
-    rows = Table("time", *(Column(name, justify="right") for name in (shown.method, "rank" if solved else "outcome")))
+    rows = FittedTable(whole("time"), *(whole(name, right=True) for name in (shown.method, "rank" if solved else "outcome")))
     for point in shown.points:
         rows.add_row(_moment(point.time), _number(point.rating), str(point.rank if solved else point.outcome))
     return rows
 
 
-def outcomes_table(shown: AgentOutcomes) -> Table:
+def outcomes_table(shown: AgentOutcomes) -> FittedTable:
     """A table with a row for each outcome."""
     names = ("before", "after", "change", "expected")
-    rows = Table("time", "result", "place", Column("opponents", overflow="fold"), *(Column(name, justify="right") for name in names))
+    first = whole("time"), whole("result"), whole("place"), folded("opponents")
+    rows = FittedTable(*first, *(whole(name, right=True) for name in names), least=("place", "before", "expected"))
     for row in shown.outcomes:
         numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", _number(row.expected_score))
         rows.add_row(_moment(row.time), row.result, str(row.place), Text(_opponents(row)), *numbers)

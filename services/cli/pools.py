@@ -12,8 +12,6 @@ import typer
 from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Column, Table
-from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin import bans
@@ -21,6 +19,7 @@ from services.admin.log_coverage import check_wish, placed_wish
 from services.backends import open_store
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.cli.pool_settings import KEYS, PoolSettings, changed, difference, edits, present, rows
@@ -52,7 +51,8 @@ def list_(data: Data = None) -> None:
     with opened(settings) as (log, control):
         state = control.refresh()
         heads = _heads(settings, log.outcomes.identity, console)
-    table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
+    numbers_of = [whole(name, right=True) for name in ("generation", "outcomes", "left out")]
+    table = FittedTable(folded("pool"), whole("kind"), *numbers_of, folded("state"), least=("left out", "kind"))
     for pool, created in sorted(state.pools.items()):
         head, waiting = (heads or {}).get(pool), state.wish(pool)
         numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
@@ -60,7 +60,7 @@ def list_(data: Data = None) -> None:
             status = "unknown" if waiting is None else "new settings wait for the engine"
         else:
             status = _state(head, None if waiting is None else waiting[1])
-        table.add_row(pool, str(created.kind), *numbers, Text(status))
+        table.add_row(pool, str(created.kind), *numbers, status)
     console.print(table)
 
 
@@ -216,13 +216,13 @@ def _on_terminal() -> bool:
 
 
 def _show(pool: str, kind: Kind, settings: PoolSettings) -> None:
-    table = Table("setting", "value", title=Text(f"{pool} ({kind.value})"), title_justify="left")
+    table = FittedTable(folded("setting"), folded("value"), title=f"{pool} ({kind.value})")
     for key in KEYS:
         values = rows(settings, key)
         if len(values) > _MOST_ROWS:
             values = {key: f"{len(values)} entries (all of them: --format json)"}
         for path, value in values.items():
-            table.add_row(Text(path), Text(value))
+            table.add_row(path, value)
     Console().print(table)
 
 

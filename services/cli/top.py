@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAli
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -26,6 +25,7 @@ from services.boards.slice_boards import SliceName, board_name, slice_text
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of
 from services.runtime.settings import Provisional, Settings
 from services.solve.planning.jobs import JobStatus
@@ -314,8 +314,8 @@ def _value(value: float | str | bool | None) -> str:
     return "its default" if value is None else str(value)
 
 
-def _moves(difference: Difference) -> Table:
-    table = Table("rank", "", Column("agent", overflow="fold"), "rating", "before")
+def _moves(difference: Difference) -> FittedTable:
+    table = FittedTable(whole("rank"), whole(""), folded("agent"), whole("rating"), whole("before"))
     shown = shower([*(row.rating for row in difference.moved), *(row.rating for row in (*difference.joined, *difference.left))])
     for moved in difference.moved:
         table.add_row(str(moved.rank), _arrow(moved), Text(moved.agent), shown(moved.rating), shown(moved.rating_before))
