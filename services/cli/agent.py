@@ -39,7 +39,7 @@ Answer: TypeAlias = AgentProfile | OpponentList | AgentHistory | AgentOutcomes
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "--opponents": ("--count", "--cursor", "--method"),
     "--outcomes": ("--count", "--cursor", "--method"),
-    "--history": ("--method", "--from", "--to", "--points"),
+    "--history": ("--method", "--since", "--until", "--points"),
 }
 """Options by the one that selects the answer."""
 
@@ -55,8 +55,11 @@ def agent(
     count: Annotated[int | None, typer.Option(min=1, max=1000, help="Largest number of opponents or outcomes. Default: 20.")] = None,
     cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
     method: Annotated[str | None, typer.Option(help="Method of ratings or expected scores. Default: the pool's first online one.")] = None,
-    begin: Annotated[str | None, typer.Option("--from", help="With --history: only points at or after this time.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="With --history: only points before this time.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="With --history: only points at or after this time: a date, an ISO time or seconds since 1970."),
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="With --history: only points before this time.")] = None,
     points: Annotated[
         int | None, typer.Option(min=LEAST_POINTS, max=MOST_POINTS, help="With --history: largest number of points. Default: 500.")
     ] = None,
@@ -76,11 +79,11 @@ def agent(
     if set_:
         _change(settings_of(data), pool, name, set_)
         return
-    given = {"--count": count, "--cursor": cursor, "--method": method, "--from": begin, "--to": end, "--points": points}
+    given = {"--count": count, "--cursor": cursor, "--method": method, "--since": since, "--until": until, "--points": points}
     asked = _asked({"--opponents": opponents, "--outcomes": outcomes, "--history": history}, given)
     check_name(name, "NAME")
     settings, now = settings_of(data), time.time()
-    low, high = (None if text is None else seconds(text, option) for option, text in (("--from", begin), ("--to", end)))
+    low, high = (None if text is None else seconds(text, option) for option, text in (("--since", since), ("--until", until)))
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
         text = slice_in(head, part)

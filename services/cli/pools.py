@@ -243,10 +243,10 @@ def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str
     if control.refresh().newest(pool) is None:
         console.print(f"{pool} has no outcomes yet: the settings apply from its first outcome on", highlight=False)
         return
-    waiting, head = control.refresh().wish(pool), boards.head(pool)
-    if waiting is not None and head is not None and not generations.is_reached(waiting[1], end):
+    waiting, before = control.refresh().wish(pool), boards.head(pool)
+    if waiting is not None and before is not None and not generations.is_reached(waiting[1], end):
         begins = waiting[1].start
-        console.print(f"{pool} is at position {head.position}: the settings apply from position {begins} on", highlight=False)
+        console.print(f"{pool} is at position {before.position}: the settings apply from position {begins} on", highlight=False)
         return
     if not wait:
         console.print(f"{pool} is being folded again; `equirank pools list` shows the progress", highlight=False)
@@ -255,8 +255,22 @@ def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str
         task = bar.add_task(f"{pool} is being folded again", total=1.0)
         head = await_generation(control, boards, pool, wish, lambda part: bar.update(task, completed=part))
         bar.update(task, completed=1.0)
+    console.print(served(head, before), highlight=False)
+
+
+def served(head: PoolHead, before: PoolHead | None) -> str:
+    """Sentence on what a new generation counts. before: Head of the pool before the request; None if the store had none."""
+    if before is not None and before.season != head.season:
+        seasons = f"the seasons and their final boards: `equirank seasons list {head.pool}`"
+        return f"{head.pool}: season {head.season} began, generation {head.generation} counts its outcomes; {seasons}"
     outcomes = "1 outcome" if head.outcomes == 1 else f"{head.outcomes} outcomes"
-    console.print(f"{pool}: generation {head.generation} serves, {outcomes}, {head.left_out} left out", highlight=False)
+    line = f"{head.pool}: generation {head.generation} serves and counts {outcomes}"
+    if before is not None:
+        more = head.outcomes - before.outcomes
+        line += f", {more} more than before" if more > 0 else f", {-more} fewer than before" if more < 0 else ", as many as before"
+    if head.left_out:  # counts each sending, so that the number of bans or retractions does not explain it
+        line += f"; left out by retractions, bans or aliases: {head.left_out}, where an outcome counts as often as it was sent"
+    return line
 
 
 def await_generation(
