@@ -17,6 +17,7 @@ from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.cli.pools import ask
+from services.cli.positions import position_option
 from services.cli.top import Format
 from services.control.records import SeasonStart
 from services.control.seasons import season_request
@@ -61,7 +62,11 @@ def start(
     ] = 0.0,
     position: Annotated[
         int | None,
-        typer.Option(min=0, help="Start at this log position, after the start of the present season. Default: the present end of the log."),
+        position_option(
+            "--position",
+            time=None,
+            help="Start at this log position, after the start of the present season. Default: the present end of the log.",
+        ),
     ] = None,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the season.")] = True,
     data: Data = None,

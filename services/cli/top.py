@@ -27,6 +27,7 @@ from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of
+from services.cli.positions import position_option
 from services.runtime.settings import Provisional, Settings
 from services.solve.planning.jobs import JobStatus
 
@@ -49,12 +50,14 @@ def top(
         bool, typer.Option("--diff", help="Show what changed since the previous solve, or of an online method since --against, and why.")
     ] = False,
     against: Annotated[
-        int | None, typer.Option(min=0, help="With --diff: compare with the kept solve, or the live board, at this position.")
+        int | None,
+        position_option("--against", time=None, help="With --diff: compare with the kept solve, or the live board, at this position."),
     ] = None,
     position: Annotated[
         int | None,
-        typer.Option(
-            min=0,
+        position_option(
+            "--position",
+            time="--at",
             help="Show the board at this position. Without an archive, and of a solved method: the board at the newest kept position that "
             "is not after it.",
         ),

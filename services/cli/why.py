@@ -20,6 +20,7 @@ from services.cli.agent_details import traced_index_of
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of, slice_in
 from services.cli.logs import past_contents
+from services.cli.positions import position_option
 from services.cli.top import Format
 from services.solve.why import Asked
 from services.solve.why import why as computed
@@ -37,9 +38,11 @@ def why(
             "--flips", help="Of a solved method: search for the few outcomes without which the rank would change. Takes up to 20 s."
         ),
     ] = False,
-    since: Annotated[int | None, typer.Option("--from", min=0, help="Log position of an earlier state to compare with.")] = None,
+    since: Annotated[
+        int | None, position_option("--from", time="--since", help="Log position of an earlier state to compare with.")
+    ] = None,
     until: Annotated[
-        int | None, typer.Option("--to", min=0, help="Log position of the explained state. Default: the newest checkpoint.")
+        int | None, position_option("--to", time="--until", help="Log position of the explained state. Default: the newest checkpoint.")
     ] = None,
     since_time: Annotated[
         str | None,
