@@ -30,6 +30,7 @@ from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli import agent_details
+from services.cli.cells import counted
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, head_of, settings_of, slice_in
 from services.cli.top import Format
@@ -155,10 +156,14 @@ def lines_of(answer: Answer) -> Iterator[str]:
         case AgentProfile():
             yield from profile_lines(answer)
         case OpponentList():
-            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {answer.total} opponents · position {answer.position}"
+            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {counted(answer.total, 'opponent')} · position {answer.position}"
         case AgentHistory() | AgentOutcomes():
-            what = "outcomes" if isinstance(answer, AgentOutcomes) else f"points by {answer.method}"
-            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {answer.total} {what} · position {answer.position}"
+            total = (
+                counted(answer.total, "outcome")
+                if isinstance(answer, AgentOutcomes)
+                else f"{counted(answer.total, 'point')} by {answer.method}"
+            )
+            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {total} · position {answer.position}"
             if answer.missing:
                 yield f"the history of {answer.missing} outcomes of the pool is missing"
 
@@ -182,12 +187,12 @@ def _table(answer: Answer) -> FittedTable:
 
 def profile_lines(shown: AgentProfile) -> Iterator[str]:
     """Lines with the agent's number of outcomes, its record, each with its position, and its details."""
-    yield f"{shown.pool} · {shown.agent}{_slice(shown)} · {shown.outcomes} outcomes · position {shown.position}"
+    yield f"{shown.pool} · {shown.agent}{_slice(shown)} · {counted(shown.outcomes, 'outcome')} · position {shown.position}"
     if (games := shown.games) is not None:
         won, drawn, lost = map(_games, (games.wins, games.draws, games.losses))
-        yield f"{_games(games.games)} games: {won} won, {drawn} drawn, {lost} lost (position {games.position})"
+        yield f"{counted(games.games, 'game')}: {won} won, {drawn} drawn, {lost} lost (position {games.position})"
     if (scores := shown.scores) is not None:
-        yield f"{_games(scores.measurements)} scores on {scores.tasks} tasks (position {scores.position})"
+        yield f"{counted(scores.measurements, 'score')} on {counted(scores.tasks, 'task')} (position {scores.position})"
     if shown.last_played is not None:
         first = "" if shown.first_played is None else f"first played {_day(shown.first_played)}, "
         yield f"{first}last played {_day(shown.last_played)}"
@@ -201,7 +206,7 @@ def profile_lines(shown: AgentProfile) -> Iterator[str]:
 def profile_table(shown: AgentProfile) -> FittedTable:
     """A table with a row for each method. A question mark is at a provisional rank."""
     names = ("rating", "rank", "interval", "ranks", "deviation", "position")
-    rows = FittedTable(folded("method"), *(whole(name, right=True) for name in names), least=("position", "deviation", "ranks"))
+    rows = FittedTable(folded("method", least=20), *(whole(name, right=True) for name in names), least=("position", "deviation", "ranks"))
     for method, rated in shown.methods.items():
         rank = f"{rated.rank}{'?' if rated.provisional else ''} of {rated.total}"
         ends, ranks = _range(rated.low, rated.high), _range(rated.rank_low, rated.rank_high)

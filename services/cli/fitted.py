@@ -5,7 +5,7 @@ columns that its command calls least important, and says which. Programs read JS
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Column, Table
@@ -17,31 +17,53 @@ _BORDERS: Final = 3
 """Characters that each column takes beside its cells: a space on both sides, and a line."""
 
 
-def whole(name: str, *, right: bool = False) -> Column:
+class Heading(NamedTuple):
+    """A column of a `FittedTable`.
+
+    Attributes:
+        name: Its heading.
+        right: Whether its cells are at the right.
+        least: Width in characters down to which its cells are folded or cut before other columns are left out; None for cells that stay
+            whole.
+        cut: Whether cells that do not fit are cut; otherwise they are folded.
+    """
+
+    name: str
+    right: bool = False
+    least: int | None = None
+    cut: bool = False
+
+    def column(self) -> Column:
+        """A column for one table."""
+        justify: Literal["left", "right"] = "right" if self.right else "left"
+        return Column(self.name, justify=justify, no_wrap=self.least is None, overflow="ellipsis" if self.cut else "fold")
+
+
+def whole(name: str, *, right: bool = False) -> Heading:
     """A column of numbers, times or words, which are never cut. right: Whether its cells are at the right."""
-    return Column(name, justify="right" if right else "left", no_wrap=True)
+    return Heading(name, right)
 
 
-def folded(name: str) -> Column:
-    """A column of names or texts, which take several lines in a narrow terminal."""
-    return Column(name, overflow="fold")
+def folded(name: str, *, right: bool = False, least: int = _FOLDED) -> Heading:
+    """A column of names or texts, which take several lines in a narrow terminal. right, least: As in `Heading`."""
+    return Heading(name, right, least)
 
 
-def cut(name: str) -> Column:
+def cut(name: str) -> Heading:
     """A column of beginnings of texts. A narrow terminal shows less of them."""
-    return Column(name, overflow="ellipsis")
+    return Heading(name, least=_FOLDED, cut=True)
 
 
 class FittedTable:
     """A table that chooses its columns when it is printed, by the width of the terminal.
 
     Args:
-        columns: Columns of `whole`, `folded` and `cut`.
+        columns: Columns, made by `whole`, `folded` and `cut`. Their names differ.
         least: Headings of columns that may be left out, the least important one first.
         title: Title of the table.
     """
 
-    def __init__(self, *columns: Column, least: Sequence[str] = (), title: str | None = None) -> None:
+    def __init__(self, *columns: Heading, least: Sequence[str] = (), title: str | None = None) -> None:
         self._columns, self._least, self._title = columns, least, title
         self._rows: list[list[Text]] = []
 
@@ -52,14 +74,17 @@ class FittedTable:
             raise ValueError(msg)
         self._rows.append([cell if isinstance(cell, Text) else Text(cell) for cell in cells])
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
         """The table with as many columns as fit, and a line that names the others."""
+        widths = {column.name: self._width(i) for i, column in enumerate(self._columns)}
         out: list[str] = []
-        least = [name for name in self._least if any(column.header == name for column in self._columns)]
-        while least and self._least_width(out) > options.max_width:
-            out.append(least.pop(0))
-        shown = [i for i, column in enumerate(self._columns) if column.header not in out]
-        table = Table(*(_copy(self._columns[i]) for i in shown))
+        for name in self._least:
+            if sum(widths.values()) + _BORDERS * len(widths) + 1 <= options.max_width:
+                break
+            if widths.pop(name, None) is not None:
+                out.append(name)
+        shown = [i for i, column in enumerate(self._columns) if column.name in widths]
+        table = Table(*(self._columns[i].column() for i in shown))
         if self._title is not None:
             table.title, table.title_justify = Text(self._title), "left"
         for row in self._rows:
@@ -68,19 +93,9 @@ class FittedTable:
         if out:
             yield Text(f"left out, because a line has {options.max_width} characters: {', '.join(out)}")
 
-    def _least_width(self, out: Sequence[str]) -> int:
-        """The least width of the table without the columns `out`, in characters."""
-        widths = [self._width(i) for i, column in enumerate(self._columns) if column.header not in out]
-        return sum(widths) + _BORDERS * len(widths) + 1
-
     def _width(self, i: int) -> int:
+        """The least width of a column in characters."""
         column = self._columns[i]
-        heading = Text(str(column.header))
-        cells = heading, *(row[i] for row in self._rows)
+        cells = Text(column.name), *(row[i] for row in self._rows)
         widest = max(line.cell_len for cell in cells for line in cell.split("\n", allow_blank=True))
-        return widest if column.no_wrap else min(widest, _FOLDED)
-
-
-def _copy(column: Column) -> Column:
-    """A column for one table: `Table` keeps the cells in its columns."""
-    return Column(column.header, justify=column.justify, overflow=column.overflow, no_wrap=column.no_wrap)
+        return widest if column.least is None else min(widest, column.least)

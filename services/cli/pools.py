@@ -19,6 +19,7 @@ from services.admin.log_coverage import check_wish, placed_wish
 from services.backends import open_store
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
+from services.cli.cells import counted
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
@@ -263,8 +264,7 @@ def served(head: PoolHead, before: PoolHead | None) -> str:
     if before is not None and before.season != head.season:
         seasons = f"the seasons and their final boards: `equirank seasons list {head.pool}`"
         return f"{head.pool}: season {head.season} began, generation {head.generation} counts its outcomes; {seasons}"
-    outcomes = "1 outcome" if head.outcomes == 1 else f"{head.outcomes} outcomes"
-    line = f"{head.pool}: generation {head.generation} serves and counts {outcomes}"
+    line = f"{head.pool}: generation {head.generation} serves and counts {counted(head.outcomes, 'outcome')}"
     if before is not None:
         more = head.outcomes - before.outcomes
         line += f", {more} more than before" if more > 0 else f", {-more} fewer than before" if more < 0 else ", as many as before"

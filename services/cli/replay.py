@@ -19,6 +19,7 @@ from ratings_core.records.times import seconds
 from services.backends import open_log
 from services.boards.store.protocol import PoolHead
 from services.boards.waiting import await_position
+from services.cli.cells import counted
 from services.cli.installation import Data, reached, settings_of
 from services.cli.options import (
     BadRowsOption,
@@ -117,7 +118,8 @@ def _send_and_report(settings: Settings, log: Log, path: Path, sending: Sending,
         try:
             done = replay_file(settings, log, path, sending, tell=tell)
         except InputError as error:
-            sys.stderr.write(f"equirank: {path.name}: {' '.join(str(error).split())}\n")
+            text = " ".join(str(error).split())
+            sys.stderr.write(f"equirank: {'' if text.startswith(path.name) else f'{path.name}: '}{text}\n")
             return None
         bar.update(task, description=path.name, completed=done.before + done.sent, total=done.before + done.sent)
     for line in report(done):
@@ -128,7 +130,7 @@ def _send_and_report(settings: Settings, log: Log, path: Path, sending: Sending,
 def report(done: Replayed) -> list[str]:
     """Lines for people about the rows of a file: sent, sent by an earlier replay, left out or refused."""
     counts = done.counts
-    lines = [f"{done.path.name}: {_counted(counts.rows, 'row')}, {_sent(done)}"]
+    lines = [f"{done.path.name}: {counted(counts.rows, 'row')}, {_sent(done)}"]
     lines += [f"  {count} rows left out: {why}" for why, count in sorted(counts.left_out.items())]
     lines += [f"  column {column}: {use}" for column, use in counts.remarks.items()]
     lines += [f"  {counts.bad} bad rows"] if counts.bad else []
@@ -138,9 +140,9 @@ def report(done: Replayed) -> list[str]:
 
 def _sent(done: Replayed) -> str:
     if done.before and not done.sent:
-        return f"nothing sent: an earlier replay of this file sent its {_counted(done.before, 'outcome')} (--again sends them again)"
+        return f"nothing sent: an earlier replay of this file sent its {counted(done.before, 'outcome')} (--again sends them again)"
     earlier = f", {done.before} others were sent by an earlier replay of this file" if done.before else ""
-    return f"{_counted(done.sent, 'outcome')} sent{earlier}"
+    return f"{counted(done.sent, 'outcome')} sent{earlier}"
 
 
 def _head(settings: Settings, identity: str, pool: str) -> PoolHead | None:
@@ -180,11 +182,7 @@ def standing(head: PoolHead, sent: int, before: PoolHead | None) -> str:
     if not exact:
         numbers = {name: getattr(head, name) for name in _BECAME if name != "outcomes"}
     parts = ", ".join(f"{number} {_BECAME[name]}" for name, number in numbers.items() if number or (name == "outcomes" and sent))
-    now = f"{_counted(head.outcomes, 'outcome')} of {_counted(head.agents, 'agent')}"
+    now = f"{counted(head.outcomes, 'outcome')} of {counted(head.agents, 'agent')}"
     if exact:
         return f"{head.pool}: {f'{parts}; ' if parts else ''}the pool counts {now}"
     return f"{head.pool} counts {now}{f'; since its generation began: {parts}' if parts else ''}"
-
-
-def _counted(number: int, unit: str) -> str:
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"

@@ -1,7 +1,7 @@
 """`equirank top`: the best agents of a board, for people or for programs."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -28,8 +28,10 @@ from services.cli.cells import interval_line, ranked_table, roster_line, shower,
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of
 from services.cli.positions import position_option
+from services.log.protocol import LogError
 from services.runtime.settings import Provisional, Settings
 from services.solve.planning.jobs import JobStatus
+from services.wire.pools import Kind
 
 if TYPE_CHECKING:
     from services.boards.past import NotKept, PastBoards, PastRows
@@ -266,12 +268,27 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
         return first_rows
     head = head_of(settings, store.live, pool)
     if part is not None:
-        slices = _slices_with(store, head, method)
-        raise InputError("--slice", part, f"must be a slice with the board {method}: {', '.join(slices) or 'this pool has none'}")
+        slices, soon = _slices_with(store, head, method), _soon(settings, head, method, part)
+        raise InputError("--slice", part, f"must be a slice with the board {method}: {', '.join(slices) or 'this pool has none'}{soon}")
     methods = methods_of(store.solved, head)
     there = ", ".join([*methods.live, *methods.solved])
-    soon = "" if methods.solved else "; solved boards appear some seconds after a pool's first outcomes"
-    raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
+    raise InputError("--method", method, f"must be a board of this pool ({there}{_soon(settings, head, method, None)})")
+
+
+def _soon(settings: Settings, head: PoolHead, method: str, part: str | None) -> str:
+    """The end of an error about a missing board, if the method was chosen and has no board yet; empty otherwise."""
+    from services.cli.logs import control_state  # noqa: PLC0415 - imports kernels, which takes time
+    from services.solve.registry.choice import chosen_for  # noqa: PLC0415
+
+    try:
+        plan = control_state(settings).plans.get(head.pool)
+    except LogError:  # only the store can be read from this machine
+        return ""
+    if part is None:
+        chosen: Collection[str] = chosen_for(plan, Kind(head.kind))
+    else:
+        chosen = () if plan is None else plan.slices.get(SliceName.parsed(part).dimension, ())
+    return f"; {method} was chosen and is not solved yet: try again in some seconds" if method in chosen else ""
 
 
 def _slices_with(store: RedisStore, head: PoolHead, method: str) -> list[str]:
@@ -362,5 +379,12 @@ def _of_all(board: Board, head: PoolHead | None) -> str:
     """How many outcomes a solved board lacks. Positions cannot show it, because they also change with other pools of the partition."""
     if head is None or board.outcomes is None or board.source != "solved" or board.generation != head.generation:
         return ""
-    newer = head.outcomes - board.outcomes
+    newer = (_of_slice(head, board.slice) if isinstance(board.slice, str) else head.outcomes) - board.outcomes
     return " (all that the live boards count)" if newer <= 0 else f" (live boards count {newer} more)"
+
+
+def _of_slice(head: PoolHead, part: str) -> int:
+    """Number of outcomes that the live boards of a slice count."""
+    name = SliceName.parsed(part)
+    values = head.slices[name.dimension].values if name.dimension in head.slices else ()
+    return next((one.outcomes for one in values if one.value == name.value), 0)

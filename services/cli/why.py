@@ -8,7 +8,6 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -105,7 +104,7 @@ def sum_table(one: WhySum) -> FittedTable:
     """A table of the terms of one sum, with a row for those that are not listed."""
     details = list(one.terms[0].details) if one.terms else []
     numbers = [whole(name, right=True) for name in details]
-    quantity = Column(one.quantity, justify="right")  # several words, such as "points less expected points"
+    quantity = folded(one.quantity, right=True)  # several words, such as "points less expected points"
     rows = FittedTable(folded(one.by), *numbers, quantity, whole("share", right=True))
     for term in one.terms:
         cells = [f"{term.details[name]:.4g}" for name in details]
