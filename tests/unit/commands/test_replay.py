@@ -328,6 +328,17 @@ def test_a_report_says_what_was_sent_before() -> None:
     assert report(replace(some, counts=RowCounts(rows=1), sent=1, before=0)) == ["f.csv: 1 row, 1 outcome sent"]
 
 
+def test_an_error_names_its_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("services.cli.replay.set_up_memory", lambda: None)
+    for name, text, options in (("r.csv", HEAD + ROW, {"tag": ["language=lang"]}), ("gone.csv", None, {})):
+        path = tmp_path / name if text is None else file(tmp_path, text, name)
+        with pytest.raises(typer.Exit):
+            replay([path], pool="p", data=tmp_path / "data", wait=False, **options)  # type: ignore[arg-type]
+        told = capsys.readouterr().err
+        assert told.startswith(f"equirank: {name}: ")
+        assert f"{name}: {name}" not in told
+
+
 def test_the_summary_says_what_became_of_the_outcomes_that_were_sent() -> None:
     head = head_of(position=7)
     counts = f"the pool counts {head.outcomes} outcomes of {head.agents} agents"
