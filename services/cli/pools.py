@@ -262,8 +262,8 @@ def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str
 def served(head: PoolHead, before: PoolHead | None) -> str:
     """Sentence on what a new generation counts. before: Head of the pool before the request; None if the store had none."""
     if before is not None and before.season != head.season:
-        seasons = f"the seasons and their final boards: `equirank seasons list {head.pool}`"
-        return f"{head.pool}: season {head.season} began, generation {head.generation} counts its outcomes; {seasons}"
+        seasons = f"final boards of ended seasons: `equirank seasons list {head.pool}`"
+        return f"{head.pool}: season {head.season} began, and generation {head.generation} serves; {seasons}"
     line = f"{head.pool}: generation {head.generation} serves and counts {counted(head.outcomes, 'outcome')}"
     if before is not None:
         more = head.outcomes - before.outcomes

@@ -371,7 +371,7 @@ def test_a_new_generation_says_how_many_outcomes_it_counts_and_how_many_fewer() 
     assert served(head_of(generation=2, outcomes=10_003), before).endswith("counts 10003 outcomes, 2 more than before")
     assert served(head_of(generation=2, outcomes=10_001), before).endswith("counts 10001 outcomes, as many as before")
     assert served(head_of(generation=2, outcomes=1), None).endswith("counts 1 outcome")
-    assert served(head_of(generation=2, season="autumn"), before).startswith("blitz: season autumn began, generation 2 counts")
+    assert served(head_of(generation=2, season="autumn"), before).startswith("blitz: season autumn began, and generation 2 serves; ")
 
 
 def test_a_season_is_requested_and_withdrawn_by_commands(control: ControlLog) -> None:
