@@ -237,7 +237,7 @@ def outcomes_table(shown: AgentOutcomes) -> FittedTable:
     """A table with a row for each outcome."""
     names = ("before", "after", "change", "expected")
     first = whole("time"), whole("result"), whole("place"), folded("opponents")
-    rows = FittedTable(*first, *(whole(name, right=True) for name in names), least=("place", "before", "expected"))
+    rows = FittedTable(*first, *(whole(name, right=True) for name in names), least=("before", "place", "expected"))
     for row in shown.outcomes:
         numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", _number(row.expected_score))
         rows.add_row(_moment(row.time), row.result, str(row.place), Text(_opponents(row)), *numbers)

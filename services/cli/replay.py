@@ -4,7 +4,7 @@ Delivery: at least once into the log. Ids are hashes of the rows, so outcomes th
 """
 
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -17,7 +17,7 @@ from ratings_core.formats.kinds import FileKind
 from ratings_core.front.load import described
 from ratings_core.records.times import seconds
 from services.backends import open_log
-from services.boards.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.waiting import await_position
 from services.cli.cells import counted
 from services.cli.installation import Data, reached, settings_of
@@ -146,9 +146,10 @@ def _sent(done: Replayed) -> str:
 
 
 def _head(settings: Settings, identity: str, pool: str) -> PoolHead | None:
-    """The head of a pool in the store. None without a head or without an answer."""
-    with reached(settings, identity) as store:
+    """The head of a pool in the store. None without a head or without an answer, because outcomes are sent without a store, too."""
+    with suppress(StoreError), reached(settings, identity) as store:
         return None if store is None else store.live.head(pool)
+    return None
 
 
 def _wait(settings: Settings, identity: str, pool: str, position: int, console: Console) -> PoolHead | None:

@@ -23,7 +23,7 @@ from ratings_core.formats.parts import RowCounts
 from ratings_core.formats.roles import Roles
 from ratings_core.formats.source import FileSource
 from services.backends import open_log
-from services.boards.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.waiting import await_position
 from services.cli.replay import replay, report, standing
 from services.control.log import ControlLog
@@ -326,6 +326,32 @@ def test_a_report_says_what_was_sent_before() -> None:
     told = "nothing sent: an earlier replay of this file sent its 5 outcomes (--again sends them again)"
     assert report(none) == [f"f.csv: 5 rows, {told}"]
     assert report(replace(some, counts=RowCounts(rows=1), sent=1, before=0)) == ["f.csv: 1 row, 1 outcome sent"]
+
+
+def test_outcomes_are_sent_while_the_store_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Failing:
+        def __init__(self) -> None:
+            self.live, self.looks = self, 0
+
+        def ping(self) -> None:
+            self.looks += 1
+            if self.looks > 1:
+                raise StoreError("the store is gone", retriable=True)
+
+        def head(self, pool: str) -> PoolHead:
+            raise StoreError(f"the store loads and has no answer about {pool}", retriable=True)
+
+        def close(self) -> None:
+            pass
+
+    store = Failing()
+    monkeypatch.setattr("services.cli.replay.set_up_memory", lambda: None)
+    monkeypatch.setattr("services.cli.installation.open_store", lambda *_: store)
+    replay([file(tmp_path, HEAD + ROW)], pool="p", data=tmp_path / "data")
+    assert "r.csv: 1 row, 1 outcome sent" in (told := capsys.readouterr().out)
+    assert "the engine is not running: the outcomes are in the log" in told
 
 
 def test_an_error_names_its_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
