@@ -62,7 +62,7 @@ class Cause(StrEnum):
     """Why two solves of a method may differ."""
 
     OUTCOMES = "outcomes"
-    """The counted outcomes differ."""
+    """The counted outcomes differ. Another generation can count others of the same number; then only `generation` is named."""
     GENERATION = "generation"
     """The generations differ: the pool is folded with other settings, or without retracted outcomes."""
     ROSTER = "roster"
@@ -100,7 +100,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         method: Name of the method.
         before: The earlier solve.
         after: The later solve.
-        because: Causes of the difference; empty if the two solves have the same data, parameters and version.
+        because: What differs between the two solves that can change a rating; empty if nothing does.
         outcomes: Number of outcomes in the later solve less the number in the earlier one.
         parameters: Name -> earlier and later value of each changed parameter. None stands for the default.
         joined_count: Number of agents in `joined`, including those not listed.
@@ -176,12 +176,13 @@ def difference_of_rows(pool: str, method: str, before: KeptRows, after: KeptRows
     joined = [row for agent, row in new.items() if agent not in old] if before.past.total <= ROWS else []
     left = [row for agent, row in old.items() if agent not in new] if after.past.total <= ROWS else []
     moved = _moved(old, new, cut=before.past.total > ROWS)
+    roster = bool(joined or left) or before.past.total != after.past.total
     return Difference(
         pool=pool,
         method=method,
         before=before.past,
         after=after.past,
-        because=_because(before.past, after.past, roster=bool(joined or left) or before.past.total != after.past.total),
+        because=_because(before.past, after.past, roster=roster, moved=bool(moved)),
         outcomes=after.past.outcomes - before.past.outcomes,
         parameters=_changed(before.past.parameters, after.past.parameters),
         joined_count=len(joined),
@@ -217,10 +218,15 @@ def _largest_change_first(moved: Moved) -> tuple[float, float, str]:
     return -ranks, -abs((moved.rating or 0.0) - (moved.rating_before or 0.0)), moved.agent
 
 
-def _because(before: Past, after: Past, *, roster: bool) -> list[Cause]:
+def _because(before: Past, after: Past, *, roster: bool, moved: bool) -> list[Cause]:
+    """Causes of a difference. roster: Whether agents joined or left. moved: Whether ranks or ratings changed."""
+    new_generation = before.generation != after.generation
+    # Equal numbers of outcomes are equal outcomes of one generation, unless its records were lost and folded again. The digest of the data
+    # alone does not show it: it also covers duplicates, and in another generation the ratings by its settings.
+    folded_again = before.data != after.data and not new_generation and (roster or moved)
     causes = {
-        Cause.OUTCOMES: before.data != after.data,
-        Cause.GENERATION: before.generation != after.generation,
+        Cause.OUTCOMES: before.outcomes != after.outcomes or folded_again,
+        Cause.GENERATION: new_generation,
         Cause.ROSTER: roster,
         Cause.PARAMETERS: before.parameters != after.parameters,
         Cause.VERSION: before.version != after.version,

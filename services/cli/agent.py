@@ -9,7 +9,6 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -31,6 +30,8 @@ from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli import agent_details
+from services.cli.cells import counted
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.runtime.settings import Settings
@@ -39,7 +40,7 @@ Answer: TypeAlias = AgentProfile | OpponentList | AgentHistory | AgentOutcomes
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "--opponents": ("--count", "--cursor", "--method"),
     "--outcomes": ("--count", "--cursor", "--method"),
-    "--history": ("--method", "--from", "--to", "--points"),
+    "--history": ("--method", "--since", "--until", "--points"),
 }
 """Options by the one that selects the answer."""
 
@@ -55,8 +56,11 @@ def agent(
     count: Annotated[int | None, typer.Option(min=1, max=1000, help="Largest number of opponents or outcomes. Default: 20.")] = None,
     cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
     method: Annotated[str | None, typer.Option(help="Method of ratings or expected scores. Default: the pool's first online one.")] = None,
-    begin: Annotated[str | None, typer.Option("--from", help="With --history: only points at or after this time.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="With --history: only points before this time.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="With --history: only points at or after this time: a date, an ISO time or seconds since 1970."),
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="With --history: only points before this time.")] = None,
     points: Annotated[
         int | None, typer.Option(min=LEAST_POINTS, max=MOST_POINTS, help="With --history: largest number of points. Default: 500.")
     ] = None,
@@ -76,11 +80,11 @@ def agent(
     if set_:
         _change(settings_of(data), pool, name, set_)
         return
-    given = {"--count": count, "--cursor": cursor, "--method": method, "--from": begin, "--to": end, "--points": points}
+    given = {"--count": count, "--cursor": cursor, "--method": method, "--since": since, "--until": until, "--points": points}
     asked = _asked({"--opponents": opponents, "--outcomes": outcomes, "--history": history}, given)
     check_name(name, "NAME")
     settings, now = settings_of(data), time.time()
-    low, high = (None if text is None else seconds(text, option) for option, text in (("--from", begin), ("--to", end)))
+    low, high = (None if text is None else seconds(text, option) for option, text in (("--since", since), ("--until", until)))
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
         text = slice_in(head, part)
@@ -152,10 +156,14 @@ def lines_of(answer: Answer) -> Iterator[str]:
         case AgentProfile():
             yield from profile_lines(answer)
         case OpponentList():
-            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {answer.total} opponents · position {answer.position}"
+            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {counted(answer.total, 'opponent')} · position {answer.position}"
         case AgentHistory() | AgentOutcomes():
-            what = "outcomes" if isinstance(answer, AgentOutcomes) else f"points by {answer.method}"
-            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {answer.total} {what} · position {answer.position}"
+            total = (
+                counted(answer.total, "outcome")
+                if isinstance(answer, AgentOutcomes)
+                else f"{counted(answer.total, 'point')} by {answer.method}"
+            )
+            yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {total} · position {answer.position}"
             if answer.missing:
                 yield f"the history of {answer.missing} outcomes of the pool is missing"
 
@@ -165,7 +173,7 @@ def _slice(answer: Answer) -> str:
     return f" · {answer.slice}" if answer.slice else ""
 
 
-def _table(answer: Answer) -> Table:
+def _table(answer: Answer) -> FittedTable:
     match answer:
         case AgentProfile():
             return profile_table(answer)
@@ -179,12 +187,12 @@ def _table(answer: Answer) -> Table:
 
 def profile_lines(shown: AgentProfile) -> Iterator[str]:
     """Lines with the agent's number of outcomes, its record, each with its position, and its details."""
-    yield f"{shown.pool} · {shown.agent}{_slice(shown)} · {shown.outcomes} outcomes · position {shown.position}"
+    yield f"{shown.pool} · {shown.agent}{_slice(shown)} · {counted(shown.outcomes, 'outcome')} · position {shown.position}"
     if (games := shown.games) is not None:
         won, drawn, lost = map(_games, (games.wins, games.draws, games.losses))
-        yield f"{_games(games.games)} games: {won} won, {drawn} drawn, {lost} lost (position {games.position})"
+        yield f"{counted(games.games, 'game')}: {won} won, {drawn} drawn, {lost} lost (position {games.position})"
     if (scores := shown.scores) is not None:
-        yield f"{_games(scores.measurements)} scores on {scores.tasks} tasks (position {scores.position})"
+        yield f"{counted(scores.measurements, 'score')} on {counted(scores.tasks, 'task')} (position {scores.position})"
     if shown.last_played is not None:
         first = "" if shown.first_played is None else f"first played {_day(shown.first_played)}, "
         yield f"{first}last played {_day(shown.last_played)}"
@@ -195,10 +203,10 @@ def profile_lines(shown: AgentProfile) -> Iterator[str]:
     yield from agent_details.lines_of(shown.details)
 
 
-def profile_table(shown: AgentProfile) -> Table:
+def profile_table(shown: AgentProfile) -> FittedTable:
     """A table with a row for each method. A question mark is at a provisional rank."""
     names = ("rating", "rank", "interval", "ranks", "deviation", "position")
-    rows = Table("method", *(Column(name, justify="right") for name in names))
+    rows = FittedTable(folded("method", least=20), *(whole(name, right=True) for name in names), least=("position", "deviation", "ranks"))
     for method, rated in shown.methods.items():
         rank = f"{rated.rank}{'?' if rated.provisional else ''} of {rated.total}"
         ends, ranks = _range(rated.low, rated.high), _range(rated.rank_low, rated.rank_high)
@@ -206,29 +214,30 @@ def profile_table(shown: AgentProfile) -> Table:
     return rows
 
 
-def opponents_table(shown: OpponentList) -> Table:
+def opponents_table(shown: OpponentList) -> FittedTable:
     """A table with a row for each opponent, with the expected score of the next game."""
     names = ("games", "won", "drawn", "lost", f"expected ({shown.method})" if shown.method else "expected")
-    rows = Table(Column("opponent", overflow="fold"), *(Column(name, justify="right") for name in names))
+    rows = FittedTable(folded("opponent"), *(whole(name, right=True) for name in names))
     for row in shown.opponents:
         numbers = (row.games, row.wins, row.draws, row.losses)
         rows.add_row(Text(row.agent), *map(_games, numbers), _number(row.expected_score))
     return rows
 
 
-def history_table(shown: AgentHistory) -> Table:
+def history_table(shown: AgentHistory) -> FittedTable:
     """A table with a row for each point."""
     solved = shown.source == "solved"
-    rows = Table("time", *(Column(name, justify="right") for name in (shown.method, "rank" if solved else "outcome")))
+    rows = FittedTable(whole("time"), *(whole(name, right=True) for name in (shown.method, "rank" if solved else "outcome")))
     for point in shown.points:
         rows.add_row(_moment(point.time), _number(point.rating), str(point.rank if solved else point.outcome))
     return rows
 
 
-def outcomes_table(shown: AgentOutcomes) -> Table:
+def outcomes_table(shown: AgentOutcomes) -> FittedTable:
     """A table with a row for each outcome."""
     names = ("before", "after", "change", "expected")
-    rows = Table("time", "result", "place", Column("opponents", overflow="fold"), *(Column(name, justify="right") for name in names))
+    first = whole("time"), whole("result"), whole("place"), folded("opponents")
+    rows = FittedTable(*first, *(whole(name, right=True) for name in names), least=("before", "place", "expected"))
     for row in shown.outcomes:
         numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", _number(row.expected_score))
         rows.add_row(_moment(row.time), row.result, str(row.place), Text(_opponents(row)), *numbers)

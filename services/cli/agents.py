@@ -8,7 +8,6 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 from rich.text import Text
 
 from services.backends import open_store
@@ -17,6 +16,7 @@ from services.boards.agents import AgentList, KnownAgents, agent_list
 from services.boards.display_names import DisplayNames
 from services.cli import agent_details
 from services.cli.cells import shower
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, head_of, settings_of
 from services.cli.top import Format
 from services.runtime.settings import Settings
@@ -78,13 +78,10 @@ def title(found: AgentList) -> str:
     return f"{found.pool} · {found.total} agents · position {found.position} ({names})"
 
 
-def table(found: AgentList) -> Table:
+def table(found: AgentList) -> FittedTable:
     """A table of the agents. A question mark is at the rank of a provisional agent."""
     shown = shower(row.rating for row in found.agents)
-    rows = Table(
-        Column("agent", overflow="fold"), Column("outcomes", justify="right"), Column(found.method or "rating", justify="right"),
-        Column("rank", justify="right"),
-    )  # fmt: skip
+    rows = FittedTable(folded("agent"), *(whole(name, right=True) for name in ("outcomes", found.method or "rating", "rank")))
     for row in found.agents:
         rank = "-" if row.rank is None else f"{row.rank}?" if row.provisional else str(row.rank)
         name = row.agent if row.display_name is None else f"{row.agent} ({row.display_name})"

@@ -6,13 +6,15 @@ Programs read JSON instead, which contains everything.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from rich.table import Column, Table
-from rich.text import Text
-
 from services.boards.result import AgentRow, Intervals
+from services.cli.fitted import FittedTable, folded, whole
 
 _NOUGHT: Final = 1e-6
 """Ratings below this fraction of a column's largest rating are shown as 0, because they are rounding errors of a solver."""
+
+_COUNTS: Final = ("games", "wins", "draws", "losses")
+_LEAST: Final = ("licence", "organisation", "deviation", "losses", "draws", "wins", "country", "interval")
+"""Columns of a board that a narrow terminal does without, the least important one first."""
 
 
 def shower(ratings: Iterable[float | None], digits: int = 6, tied: float = 0.0) -> Callable[[float | None], str]:
@@ -65,12 +67,14 @@ def detail_columns(rows: Sequence[AgentRow]) -> dict[str, list[str]]:
     """Heading -> cells, for details and games of agents; without those that no row has."""
     texts = ("display_name", "country", "organisation", "licence")
     columns = {name: [getattr(row, name) or "" for row in rows] for name in texts}
-    for name in ("games", "wins", "draws", "losses"):
+    for name in _COUNTS:
         columns[name] = ["" if (number := getattr(row, name)) is None else f"{number:.15g}" for row in rows]
     return {name: cells for name, cells in columns.items() if any(cells)}
 
 
-def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contributions: bool = False, title: str | None = None) -> Table:
+def ranked_table(
+    rows: Sequence[AgentRow], extra: Mapping[str, object], *, contributions: bool = False, title: str | None = None
+) -> FittedTable:
     """A table with rank, agent and rating of rows, and their intervals, details and games if they have any.
 
     Args:
@@ -81,19 +85,21 @@ def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contr
     """
     tied = tied_within(extra)
     intervals, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
-    numbers = [Column(name, justify="right") for name in ("rating", *intervals)]
     made_of = contribution_column(rows, extra) if contributions else {}
-    table = Table(Column("rank", justify="right"), Column("agent", overflow="fold"), *numbers)
     details = detail_columns(rows)
-    for name in (*details, *made_of):
-        table.add_column(name, overflow="fold")
-    if title is not None:
-        table.title, table.title_justify = Text(title), "left"
+    texts = [whole(name, right=True) if name in _COUNTS else folded(name) for name in (*details, *made_of)]
+    numbers = [whole(name, right=True) for name in ("rating", *intervals)]
+    table = FittedTable(whole("rank", right=True), folded("agent"), *numbers, *texts, least=_LEAST, title=title)
     cells = [*intervals.values(), *details.values(), *made_of.values()]
     for i, row in enumerate(rows):
         rank = f"{row.rank}?" if row.provisional else str(row.rank)
-        table.add_row(rank, Text(row.agent), shown(row.rating), *(Text(column[i]) for column in cells))
+        table.add_row(rank, row.agent, shown(row.rating), *(column[i] for column in cells))
     return table
+
+
+def counted(number: float, unit: str) -> str:
+    """A number with its unit, such as `1 game` or `3 games`. A million games are not 1e+06."""
+    return f"{number:.15g} {unit}" if number == 1 else f"{number:.15g} {unit}s"
 
 
 def interval_line(intervals: Intervals) -> str:

@@ -7,12 +7,12 @@ from typing import Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin import dead_letter_replay as letters
 from services.admin.dead_letter_replay import Outcome
+from services.cli.fitted import FittedTable, cut, folded, whole
 from services.cli.installation import Data, settings_of
 from services.cli.logs import opened
 from services.wire.refusals import Reason
@@ -36,9 +36,10 @@ def list_(
     with opened(settings_of(data)) as (log, _):
         selected = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
         sent = letters.sent_before(log.control)
-    table = Table("key", "reason", "pool", "path", "begins with", "sent again")
+    texts = folded("pool"), folded("path"), cut("begins with")
+    table = FittedTable(whole("key"), whole("reason"), *texts, whole("sent again"), least=("sent again",))
     for letter in selected[-count:]:
-        cells = letter.key, letter.reason, Text(letter.pool or "-"), Text(letter.path), Text(letter.excerpt[:_SHOWN])
+        cells = letter.key, letter.reason, letter.pool or "-", letter.path, letter.excerpt[:_SHOWN]
         table.add_row(*cells, "yes" if letter.key in sent else "no")
     console = Console(soft_wrap=True)
     if selected:

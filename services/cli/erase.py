@@ -6,14 +6,13 @@ from typing import Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin.erasure import request_erasure
 from services.archive.location import unused_archive
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.control.erasures import ErasureRequest
@@ -21,7 +20,6 @@ from services.control.log import ControlLog
 from services.control.records import ControlState
 
 _LOOK_SECONDS: Final = 0.2
-_TOKEN_WIDTH: Final = len("erased-") + 16
 _STILL: Final = "the log and backups may still contain an erased name (docs/operations/erasure.md states until when)"
 
 
@@ -75,11 +73,10 @@ def _follow(console: Console, control: ControlLog, request: ErasureRequest, stor
 
 
 def _list(console: Console, state: ControlState, pool: str | None, store: RedisStore | None) -> None:
-    token = Column("token", min_width=_TOKEN_WIDTH)  # not folded, so that it can be copied
-    table = Table(token, *(Column(name, overflow="fold") for name in ("pool", "asked by", "asked at", "state")))
+    table = FittedTable(whole("token"), folded("pool"), folded("asked by"), whole("asked at"), folded("state"), least=("asked at",))
     for request in state.erasures.requests:
         if pool in {None, request.pool}:
-            table.add_row(*map(Text, (request.name.token, request.pool, request.by, _time(request.time), _state(state, request, store))))
+            table.add_row(request.name.token, request.pool, request.by, _time(request.time), _state(state, request, store))
     console.print(table)
     if state.erasures.done:
         console.print(_STILL, highlight=False)

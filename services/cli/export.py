@@ -14,6 +14,7 @@ from services.admin.export_formats import encoded, format_of
 from services.admin.pool_range import pool_range
 from services.cli.installation import Data, settings_of
 from services.cli.logs import opened
+from services.cli.positions import position_option
 from services.log.partition import partition_of
 
 
@@ -22,8 +23,8 @@ def export(
         Path, typer.Argument(help="File to write: .parquet, .csv, or .jsonl (outcomes of the wire schema, for `equirank replay`).")
     ],
     pool: Annotated[str, typer.Option(help="Pool whose outcomes and retractions are exported.")],
-    begin: Annotated[int, typer.Option("--from", min=0, help="First log position.")] = 0,
-    end: Annotated[int | None, typer.Option("--to", min=0, help="Log position to stop before.")] = None,
+    begin: Annotated[int, position_option("--from", time="--since", help="First log position.")] = 0,
+    end: Annotated[int | None, position_option("--to", time="--until", help="Log position to stop before.")] = None,
     since: Annotated[str | None, typer.Option(help="Only outcomes since this time: a date, an ISO time or seconds since 1970.")] = None,
     until: Annotated[str | None, typer.Option(help="Only outcomes before this time.")] = None,
     agent: Annotated[list[str] | None, typer.Option(help="Only outcomes with this agent. Repeatable.")] = None,

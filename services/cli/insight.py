@@ -10,7 +10,6 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from services.backends import open_store
@@ -32,6 +31,7 @@ from services.boards.insight import Insight
 from services.boards.insight import insight as newest
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.runtime.settings import Settings
@@ -77,14 +77,14 @@ def none_yet(report: Insight) -> str:
     return f"{report.pool} · no insight yet: {report.error}"
 
 
-def table(report: Insight) -> Table:
+def table(report: Insight) -> FittedTable:
     """A table with all parts of the report, one row for each part."""
     about = "none" if report.findings is None else f"{report.findings.agents} agents, position {report.position}"
     of_slice = f" · {report.slice}" if report.slice else ""
     title = f"{report.pool}{of_slice} · {about}" + (f" · newest computation failed: {report.error}" if report.error else "")
-    rows = Table("about", "finding", title=Text(title), title_justify="left")
+    rows = FittedTable(whole("about"), folded("finding"), title=title)
     for about, line in _lines(report.findings) if report.findings is not None else ():
-        rows.add_row(about, Text(line))
+        rows.add_row(about, line)
     return rows
 
 

@@ -1,5 +1,6 @@
-"""`equirank inspect`: what a file is taken for, what it holds, and the command to go on with."""
+"""`equirank inspect`: what a file is taken for, what it holds, and the commands to go on with."""
 
+import re
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
 from ratings_core.front.inspection import Inspection, inspection_of
 from ratings_core.front.load import described
+from ratings_core.records.tag_keys import TAG_KEY
 from services.cli.options import Columns, DecimalOption, Delimiter, Features, TimeFormat, Trim, UnplayedOption, Values, Where, read_options
 
 _BAD_SHOWN: Final = 5
@@ -26,6 +28,8 @@ _METHOD: Final = {
     FileKind.PROFILE: "maximal_lottery",
 }
 """Kind -> a method to begin with."""
+_COUNTS_ONLY: Final = (FileKind.MARGINS, FileKind.PROFILE)
+"""Kinds whose files hold counts and no outcomes, so that no pool can count them."""
 
 
 def inspect(
@@ -54,9 +58,10 @@ def inspect(
 def report(file: Path, inspection: Inspection, options: ReadOptions) -> list[str]:
     """Lines for people about a file."""
     lines = [f"{file.name}: {inspection.kind}{f' ({inspection.note})' if inspection.note else ''}"]
-    by_column = {column: role for role, column in inspection.roles.items()}
+    unused = list[str]()
     if inspection.kind is FileKind.GAMES:
-        uses = by_column | (inspection.counts.remarks if inspection.counts is not None else {})
+        uses = _uses(inspection, options)
+        unused = [column for column in inspection.columns if column not in uses]
         lines += [f"  column {column}: {uses.get(column, 'not used')}" for column in inspection.columns]
     elif inspection.columns:
         lines.append(f"  tasks in {inspection.columns[0]!r}, {len(inspection.columns) - 1} columns of agents")
@@ -64,7 +69,35 @@ def report(file: Path, inspection: Inspection, options: ReadOptions) -> list[str
         lines += _numbers(inspection)
     lines += [f"  bad rows: {inspection.counts.bad}"] if inspection.counts is not None and inspection.counts.bad else []
     lines += [f"    {described(error)}" for error in inspection.bad_rows[:_BAD_SHOWN]]
-    return [*lines, f"go on with: {_next(file, inspection, options)}"]
+    lines.append(f"go on with: {_solving(file, inspection, options)}")
+    if inspection.kind not in _COUNTS_ONLY:
+        lines.append(f"or in a pool: {_sending(file, inspection, options)}")
+    return lines + _ways_to_use(unused)
+
+
+def _uses(inspection: Inspection, options: ReadOptions) -> dict[str, str]:
+    """Column -> its use, for the columns of a table of games that are used, or that the rows showed to be useless."""
+    uses = {column: f"feature {feature.text}" for feature in options.features for column in feature.columns}
+    uses |= {column: f"only rows with {value}" for column, value in options.where}
+    uses |= {column: role for role, column in inspection.roles.items()}
+    return uses | (inspection.counts.remarks if inspection.counts is not None else {})
+
+
+def _ways_to_use(unused: list[str]) -> list[str]:
+    """Lines with the options that use the first of these columns; empty without one."""
+    if not unused:
+        return []
+    column = unused[0]
+    key = column if re.fullmatch(TAG_KEY, column) else "KEY"
+    ways = {
+        ("--tag", f"{key}={column}"): "slices of a pool by it (replay)",
+        ("--feature", column): "a covariate, if it holds numbers",
+        ("--column", f"task={column}"): "the task of a game",
+        ("--where", f"{column}=VALUE"): "only the rows with this value",
+    }
+    given = {shlex.join(words): meaning for words, meaning in ways.items()}
+    width = max(map(len, given))
+    return ["options for a column that is not used:", *(f"  {words:{width}}  {meaning}" for words, meaning in given.items())]
 
 
 def _numbers(inspection: Inspection) -> list[str]:
@@ -93,12 +126,26 @@ def _day(time: float) -> str:
         return f"{time:g}"
 
 
-def _next(file: Path, inspection: Inspection, options: ReadOptions) -> str:
+def _solving(file: Path, inspection: Inspection, options: ReadOptions) -> str:
     """The command that rates the file, with the options of this one."""
     method = "contextual_bradley_terry --param prior=1" if options.features else _METHOD[inspection.kind]
-    path = f"./{file}" if str(file).startswith("-") else str(file)
-    words = ["equirank", "solve", path, "--method", *method.split()]
-    words += [] if options.kind is None else ["--input", options.kind]
+    return shlex.join(["equirank", "solve", _argument(file), "--method", *method.split(), *_options(inspection, options)])
+
+
+def _sending(file: Path, inspection: Inspection, options: ReadOptions) -> str:
+    """The command that sends the file to a pool, which the user has to name, with the options of this one."""
+    kind = ["--input", inspection.kind] if options.kind is None and inspection.note else []  # a guess is not enough to send outcomes
+    sort = ["--sort"] if inspection.falling else []
+    return shlex.join(["equirank", "replay", _argument(file), "--pool", "POOL", *kind, *_options(inspection, options), *sort])
+
+
+def _argument(file: Path) -> str:
+    return f"./{file}" if str(file).startswith("-") else str(file)
+
+
+def _options(inspection: Inspection, options: ReadOptions) -> list[str]:
+    """The words that make another command read the file as this one did."""
+    words = [] if options.kind is None else ["--input", options.kind]
     for role, column in options.roles.named.items():
         words += ["--column", f"{role}={column}"]
     words += ["--column", "time="] if options.roles.time == "" else []
@@ -114,4 +161,4 @@ def _next(file: Path, inspection: Inspection, options: ReadOptions) -> str:
     words += [] if options.decimal is None else ["--decimal", options.decimal]
     words += ["--trim"] if options.trim else []
     words += ["--bad-rows", "skip"] if inspection.counts is not None and inspection.counts.bad else []
-    return shlex.join(words)
+    return words

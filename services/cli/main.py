@@ -74,13 +74,16 @@ thousands of small systems, for which threads that wait for each other take most
 """
 _INSTALLS: Final = "precompile"
 """The command whose files all users of the installation must be able to read: kernels and bytecode, which are not private."""
+_COMPLETION: Final = "_EQUIRANK_COMPLETE"
+"""Variable by which a shell asks for the words that can follow."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
 _OF_JSON: Final = "pydantic_settings.exceptions.SettingsError"
 
 
 def main() -> None:
     """Run the command line. An error that the caller can fix ends with one line on stderr and status 2."""
-    command = next((word for word in sys.argv[1:] if word != "--"), None)
+    words = sys.argv if _COMPLETION not in os.environ else _words_to_complete()
+    command = next((word for word in words[1:] if word != "--"), None)
     if command != _INSTALLS:
         make_files_private()
     if command in _ONE_THREAD:
@@ -94,6 +97,11 @@ def main() -> None:
         _tell(f"equirank: {message}\n" if message else "")
         status = 2
     sys.exit(status)
+
+
+def _words_to_complete() -> list[str]:
+    """The words of the line that a shell completes, as bash gives them in one variable and other shells in another."""
+    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()
 
 
 def _tell(line: str) -> None:
@@ -128,7 +136,7 @@ def application(only: str | None = None) -> typer.Typer:
         name="equirank",
         help="Live ratings that cycles and clones do not fool.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=only not in COMMANDS or _COMPLETION in os.environ,  # a command has only its own options
         pretty_exceptions_enable=False,
     )
     app.callback()(_options)

@@ -9,11 +9,11 @@ from typing import Annotated, Final
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
 from ratings_core.options import Value
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import settings_of
 from services.cli.logs import opened
 from services.cli.top import Format
@@ -96,13 +96,14 @@ def _parsed(text: str) -> tuple[str, dict[str, Value]]:
     return name, values
 
 
-def _table(pool: str, rows: list[MethodChoice], reasons: list[str]) -> Table:
+def _table(pool: str, rows: list[MethodChoice], reasons: list[str]) -> FittedTable:
     """A table of all methods. reasons: Why methods do not apply; rows refer to them by number, from 1."""
     sliced = any(row.slices for row in rows)
-    table = Table("method", "solved", "parameters", *(["slices"] if sliced else []), title=Text(pool), title_justify="left")
+    columns = whole("method"), whole("solved"), folded("parameters"), *([folded("slices")] if sliced else [])
+    table = FittedTable(*columns, title=pool)
     for row in rows:
         given = ", ".join(f"{name}={value}" for name, value in (row.chosen or {}).items())
         lacking = None if row.why_not is None else f"does not apply ({reasons.index(row.why_not) + 1})"
-        tags = [Text(", ".join(row.slices))] if sliced else []
-        table.add_row(row.method, "" if row.chosen is None else "yes", Text(lacking or given), *tags)
+        tags = [", ".join(row.slices)] if sliced else []
+        table.add_row(row.method, "" if row.chosen is None else "yes", lacking or given, *tags)
     return table

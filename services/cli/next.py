@@ -7,11 +7,11 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from services.backends import open_store
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of, slice_in
 from services.cli.top import Format
 from services.solve.next_matches import Next, plan
@@ -54,11 +54,11 @@ def title(recommended: Next) -> str:
     return f"{about} · {recommended.unit}: {gain}; assumes {recommended.assumes}"
 
 
-def table(recommended: Next) -> Table:
+def table(recommended: Next) -> FittedTable:
     """A table of the likeliest pairs or cells, and a row for all others."""
-    rows = Table("rate", "agents" if recommended.matches and recommended.matches[0].task is None else "agent on task")
+    rows = FittedTable(whole("rate"), folded("agents" if recommended.matches and recommended.matches[0].task is None else "agent on task"))
     for match in recommended.matches:
-        rows.add_row(f"{match.rate:.4f}", Text(" - ".join(match.agents) + (f" on {match.task}" if match.task is not None else "")))
+        rows.add_row(f"{match.rate:.4f}", " - ".join(match.agents) + (f" on {match.task}" if match.task is not None else ""))
     if recommended.others:
-        rows.add_row(f"{recommended.other_rate:.2g}", Text(f"each of the {recommended.others:,} others"))
+        rows.add_row(f"{recommended.other_rate:.2g}", f"each of the {recommended.others:,} others")
     return rows

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -16,6 +15,7 @@ from services.admin import log_coverage, partition_decisions
 from services.boards.folding import Heard, duration
 from services.boards.store.protocol import StoreError
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.fitted import FittedTable, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.control.lifecycles import PartitionStatus
@@ -36,7 +36,8 @@ def list_(data: Data = None) -> None:
 
     Only shards notice a damaged batch. Their newest reports are read from the store; a line says so if the store does not answer.
     """
-    table = Table("partition", "status", "log holds", "archived to", "checkpoint")
+    names = ("partition", "status", "log holds", "archived to", "checkpoint")
+    table = FittedTable(*map(whole, names), least=("archived to",))
     notes = list[str]()
     with _opened(data) as (log, control, checkpoints):
         reports = _reports(settings_of(data), log)

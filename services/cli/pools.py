@@ -12,8 +12,6 @@ import typer
 from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Column, Table
-from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin import bans
@@ -21,6 +19,8 @@ from services.admin.log_coverage import check_wish, placed_wish
 from services.backends import open_store
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
+from services.cli.cells import counted
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.cli.pool_settings import KEYS, PoolSettings, changed, difference, edits, present, rows
@@ -52,7 +52,8 @@ def list_(data: Data = None) -> None:
     with opened(settings) as (log, control):
         state = control.refresh()
         heads = _heads(settings, log.outcomes.identity, console)
-    table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
+    numbers_of = [whole(name, right=True) for name in ("generation", "outcomes", "left out")]
+    table = FittedTable(folded("pool"), whole("kind"), *numbers_of, folded("state"), least=("left out", "kind"))
     for pool, created in sorted(state.pools.items()):
         head, waiting = (heads or {}).get(pool), state.wish(pool)
         numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
@@ -60,7 +61,7 @@ def list_(data: Data = None) -> None:
             status = "unknown" if waiting is None else "new settings wait for the engine"
         else:
             status = _state(head, None if waiting is None else waiting[1])
-        table.add_row(pool, str(created.kind), *numbers, Text(status))
+        table.add_row(pool, str(created.kind), *numbers, status)
     console.print(table)
 
 
@@ -216,13 +217,13 @@ def _on_terminal() -> bool:
 
 
 def _show(pool: str, kind: Kind, settings: PoolSettings) -> None:
-    table = Table("setting", "value", title=Text(f"{pool} ({kind.value})"), title_justify="left")
+    table = FittedTable(folded("setting"), folded("value"), title=f"{pool} ({kind.value})")
     for key in KEYS:
         values = rows(settings, key)
         if len(values) > _MOST_ROWS:
             values = {key: f"{len(values)} entries (all of them: --format json)"}
         for path, value in values.items():
-            table.add_row(Text(path), Text(value))
+            table.add_row(path, value)
     Console().print(table)
 
 
@@ -243,10 +244,10 @@ def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str
     if control.refresh().newest(pool) is None:
         console.print(f"{pool} has no outcomes yet: the settings apply from its first outcome on", highlight=False)
         return
-    waiting, head = control.refresh().wish(pool), boards.head(pool)
-    if waiting is not None and head is not None and not generations.is_reached(waiting[1], end):
+    waiting, before = control.refresh().wish(pool), boards.head(pool)
+    if waiting is not None and before is not None and not generations.is_reached(waiting[1], end):
         begins = waiting[1].start
-        console.print(f"{pool} is at position {head.position}: the settings apply from position {begins} on", highlight=False)
+        console.print(f"{pool} is at position {before.position}: the settings apply from position {begins} on", highlight=False)
         return
     if not wait:
         console.print(f"{pool} is being folded again; `equirank pools list` shows the progress", highlight=False)
@@ -255,8 +256,21 @@ def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str
         task = bar.add_task(f"{pool} is being folded again", total=1.0)
         head = await_generation(control, boards, pool, wish, lambda part: bar.update(task, completed=part))
         bar.update(task, completed=1.0)
-    outcomes = "1 outcome" if head.outcomes == 1 else f"{head.outcomes} outcomes"
-    console.print(f"{pool}: generation {head.generation} serves, {outcomes}, {head.left_out} left out", highlight=False)
+    console.print(served(head, before), highlight=False)
+
+
+def served(head: PoolHead, before: PoolHead | None) -> str:
+    """Sentence on what a new generation counts. before: Head of the pool before the request; None if the store had none."""
+    if before is not None and before.season != head.season:
+        seasons = f"final boards of ended seasons: `equirank seasons list {head.pool}`"
+        return f"{head.pool}: season {head.season} began, and generation {head.generation} serves; {seasons}"
+    line = f"{head.pool}: generation {head.generation} serves and counts {counted(head.outcomes, 'outcome')}"
+    if before is not None:
+        more = head.outcomes - before.outcomes
+        line += f", {more} more than before" if more > 0 else f", {-more} fewer than before" if more < 0 else ", as many as before"
+    if head.left_out:  # counts each sending, so that the number of bans or retractions does not explain it
+        line += f"; left out by retractions, bans or aliases: {head.left_out}, where an outcome counts as often as it was sent"
+    return line
 
 
 def await_generation(

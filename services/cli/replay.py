@@ -4,7 +4,7 @@ Delivery: at least once into the log. Ids are hashes of the rows, so outcomes th
 """
 
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -17,8 +17,9 @@ from ratings_core.formats.kinds import FileKind
 from ratings_core.front.load import described
 from ratings_core.records.times import seconds
 from services.backends import open_log
-from services.boards.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.waiting import await_position
+from services.cli.cells import counted
 from services.cli.installation import Data, reached, settings_of
 from services.cli.options import (
     BadRowsOption,
@@ -41,7 +42,15 @@ from services.runtime.memory import set_up_memory
 from services.runtime.settings import Settings
 
 _SHOWN: Final = 5
-
+_BECAME: Final = {
+    "outcomes": "new",
+    "duplicates": "already counted",
+    "conflicts": "repeat a counted id with another content and do not count",
+    "dead_letters": "refused (`equirank dead-letters list` says why)",
+    "left_out": "left out by retractions, bans or aliases",
+    "retractions": "retractions",
+}
+"""Counter of a pool -> what became of the outcomes that it counts. Each outcome is in one of them."""
 
 ReplayedKind: TypeAlias = Literal["games", "pgn", "contests", "scores", "outcomes"]
 """Kinds of files that hold outcomes. Files of margins and profiles hold only counts."""
@@ -83,11 +92,14 @@ def replay(
     sending = Sending(pool, options, None if at is None else seconds(at, "--time"), bad_rows, again=again, by_time=sort)
     console = Console(soft_wrap=True)
     with closing(open_log(settings)) as log:
-        done = [_send_and_report(settings, log, path, sending, console) for path in files]
         identity = log.outcomes.identity
+        before = _head(settings, identity, pool) if wait else None
+        done = [_send_and_report(settings, log, path, sending, console) for path in files]
     sent = [replayed for replayed in done if replayed is not None]
     if wait and sent:
-        _wait(settings, identity, pool, max(sent, key=lambda replayed: replayed.position), console)
+        head = _wait(settings, identity, pool, max(replayed.position for replayed in sent), console)
+        if head is not None:
+            console.print(standing(head, sum(replayed.sent for replayed in sent), before), highlight=False, markup=False)
     if len(sent) < len(done) or any(replayed.counts.bad and bad_rows == "refuse" for replayed in sent):
         raise typer.Exit(1)
 
@@ -106,7 +118,8 @@ def _send_and_report(settings: Settings, log: Log, path: Path, sending: Sending,
         try:
             done = replay_file(settings, log, path, sending, tell=tell)
         except InputError as error:
-            sys.stderr.write(f"equirank: {path.name}: {' '.join(str(error).split())}\n")
+            text = " ".join(str(error).split())
+            sys.stderr.write(f"equirank: {'' if text.startswith(path.name) else f'{path.name}: '}{text}\n")
             return None
         bar.update(task, description=path.name, completed=done.before + done.sent, total=done.before + done.sent)
     for line in report(done):
@@ -115,9 +128,9 @@ def _send_and_report(settings: Settings, log: Log, path: Path, sending: Sending,
 
 
 def report(done: Replayed) -> list[str]:
-    """Lines for people about the rows of a file: sent, sent before, left out or refused."""
+    """Lines for people about the rows of a file: sent, sent by an earlier replay, left out or refused."""
     counts = done.counts
-    lines = [f"{done.path.name}: {counts.rows} rows, {done.sent} outcomes sent, {done.before} sent before"]
+    lines = [f"{done.path.name}: {counted(counts.rows, 'row')}, {_sent(done)}"]
     lines += [f"  {count} rows left out: {why}" for why, count in sorted(counts.left_out.items())]
     lines += [f"  column {column}: {use}" for column, use in counts.remarks.items()]
     lines += [f"  {counts.bad} bad rows"] if counts.bad else []
@@ -125,20 +138,52 @@ def report(done: Replayed) -> list[str]:
     return lines
 
 
-def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console: Console) -> None:
-    """Wait until readers see the sent outcomes. identity: Identity of the log; boards of other logs in the store are ignored."""
-    if not last.position:
-        return
+def _sent(done: Replayed) -> str:
+    if done.before and not done.sent:
+        return f"nothing sent: an earlier replay of this file sent its {counted(done.before, 'outcome')} (--again sends them again)"
+    earlier = f", {done.before} others were sent by an earlier replay of this file" if done.before else ""
+    return f"{counted(done.sent, 'outcome')} sent{earlier}"
+
+
+def _head(settings: Settings, identity: str, pool: str) -> PoolHead | None:
+    """The head of a pool in the store. None without a head or without an answer, because outcomes are sent without a store, too."""
+    with suppress(StoreError), reached(settings, identity) as store:
+        return None if store is None else store.live.head(pool)
+    return None
+
+
+def _wait(settings: Settings, identity: str, pool: str, position: int, console: Console) -> PoolHead | None:
+    """Wait until readers see the outcomes below `position`, and return the head. None, with a line that says why, without an engine.
+
+    identity: Identity of the log; boards of other logs in the store are ignored.
+    """
+    if not position:
+        return None
     with reached(settings, identity) as store:
         if store is None:
             console.print("the engine is not running: the outcomes are in the log, and it will fold them when it starts", highlight=False)
-            return
+            return None
         with console.status("waiting until readers see the outcomes"):
-            head = await_position(store.live, pool, last.position)
-    console.print(standing(head), highlight=False)
+            return await_position(store.live, pool, position)
 
 
-def standing(head: PoolHead) -> str:
-    """Sentence on what a pool counts and drops. It names conflicts if there are any, because such outcomes do not count."""
-    counted = f"{head.pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped"
-    return f"{counted}, {head.conflicts} ids repeated with other content, which does not count" if head.conflicts else counted
+def standing(head: PoolHead, sent: int, before: PoolHead | None) -> str:
+    """Sentence on what became of the outcomes that were sent, and on what the pool counts now.
+
+    If others sent outcomes at the same time, or a new generation began to serve, what became of these ones is not known. Then the numbers
+    are those of the pool.
+
+    Args:
+        head: Head of the pool after the outcomes.
+        sent: Number of outcomes that were sent.
+        before: Head of the pool before the first of them; None if the pool had none.
+    """
+    numbers = {name: getattr(head, name) - (0 if before is None else getattr(before, name)) for name in _BECAME}
+    exact = (before is None or before.generation == head.generation) and sum(numbers.values()) == sent
+    if not exact:
+        numbers = {name: getattr(head, name) for name in _BECAME if name != "outcomes"}
+    parts = ", ".join(f"{number} {_BECAME[name]}" for name, number in numbers.items() if number or (name == "outcomes" and sent))
+    now = f"{counted(head.outcomes, 'outcome')} of {counted(head.agents, 'agent')}"
+    if exact:
+        return f"{head.pool}: {f'{parts}; ' if parts else ''}the pool counts {now}"
+    return f"{head.pool} counts {now}{f'; since its generation began: {parts}' if parts else ''}"

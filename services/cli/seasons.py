@@ -1,22 +1,23 @@
 """`equirank seasons`: list the seasons of a pool, start the next one, and withdraw a requested one."""
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.boards.season_boards import SeasonBoards, SeasonView
 from services.boards.season_files import SeasonFiles
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.cli.pools import ask
+from services.cli.positions import position_option
 from services.cli.top import Format
 from services.control.records import SeasonStart
 from services.control.seasons import season_request
@@ -43,13 +44,11 @@ def list_(
     if format == "json":
         typer.echo(msgspec.json.encode(listed).decode())
         return
-    columns = "season", "status", "generation", "positions", "began", "ended", "keep", "outcomes", "final boards"
-    table = Table(*(Column(name, overflow="fold") for name in columns), title=Text(pool), title_justify="left")
-    for season in listed:
-        table.add_row(*map(Text, _cells(season)))
     console = Console(soft_wrap=True)
-    console.print(table)
+    console.print(season_table(pool, listed))
     for season in listed:
+        if season.boards:
+            console.print(f"{season.name}: final boards {', '.join(season.boards)}", highlight=False, markup=False)
         if season.waits_for is not None:
             console.print(f"{season.name} waits for {season.waits_for}", highlight=False, markup=False)
 
@@ -63,7 +62,11 @@ def start(
     ] = 0.0,
     position: Annotated[
         int | None,
-        typer.Option(min=0, help="Start at this log position, after the start of the present season. Default: the present end of the log."),
+        position_option(
+            "--position",
+            time=None,
+            help="Start at this log position, after the start of the present season. Default: the present end of the log.",
+        ),
     ] = None,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the season.")] = True,
     data: Data = None,
@@ -96,10 +99,15 @@ def withdraw(
     typer.echo(f"season {name} of {pool} is withdrawn; the present season goes on")
 
 
-def _cells(season: SeasonView) -> list[str]:
-    span = f"{_text(season.start)} to {_text(season.end)}"
-    numbers = _text(season.generation), span, _date(season.began_at), _date(season.ended_at), _text(season.keep), _text(season.outcomes)
-    return [season.name, season.status.value, *numbers, ", ".join(season.boards)]
+def season_table(pool: str, listed: Sequence[SeasonView]) -> FittedTable:
+    """A table with a row for each season."""
+    names = "status", "began", "ended", "outcomes", "generation", "keep", "positions"
+    table = FittedTable(folded("season"), *map(whole, names), title=pool, least=("positions", "keep", "generation"))
+    for season in listed:
+        span = f"{_text(season.start)} to {_text(season.end)}"
+        times = _date(season.began_at), _date(season.ended_at)
+        table.add_row(season.name, season.status.value, *times, *map(_text, (season.outcomes, season.generation, season.keep)), span)
+    return table
 
 
 def _text(value: object) -> str:

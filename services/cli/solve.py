@@ -31,6 +31,7 @@ from services.cli.options import (
     name_and_value,
     read_options,
 )
+from services.cli.positions import position_option
 from services.solve.file_solve import Answer, Asked, Reading, folded_answers, solved_answers
 from services.solve.outcome_columns import COLUMNS
 from services.solve.registry.methods import Ties
@@ -80,8 +81,8 @@ def solve(
     decimal: DecimalOption = None,
     sort: Sort = False,
     slice_by: Annotated[str | None, typer.Option(help="Compute a separate result for each value of this column.")] = None,
-    begin: Annotated[int, typer.Option("--from", min=0, help="For a pool: first log position.")] = 0,
-    end: Annotated[int | None, typer.Option("--to", min=0, help="For a pool: log position to stop before.")] = None,
+    begin: Annotated[int, position_option("--from", time="--since", help="For a pool: first log position.")] = 0,
+    end: Annotated[int | None, position_option("--to", time="--until", help="For a pool: log position to stop before.")] = None,
     since: Annotated[
         str | None, typer.Option(help="For a pool: only outcomes since this time: a date, an ISO time or seconds since 1970.")
     ] = None,

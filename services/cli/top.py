@@ -1,7 +1,7 @@
 """`equirank top`: the best agents of a board, for people or for programs."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAli
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -26,9 +25,13 @@ from services.boards.slice_boards import SliceName, board_name, slice_text
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of
+from services.cli.positions import position_option
+from services.log.protocol import LogError
 from services.runtime.settings import Provisional, Settings
 from services.solve.planning.jobs import JobStatus
+from services.wire.pools import Kind
 
 if TYPE_CHECKING:
     from services.boards.past import NotKept, PastBoards, PastRows
@@ -49,12 +52,14 @@ def top(
         bool, typer.Option("--diff", help="Show what changed since the previous solve, or of an online method since --against, and why.")
     ] = False,
     against: Annotated[
-        int | None, typer.Option(min=0, help="With --diff: compare with the kept solve, or the live board, at this position.")
+        int | None,
+        position_option("--against", time=None, help="With --diff: compare with the kept solve, or the live board, at this position."),
     ] = None,
     position: Annotated[
         int | None,
-        typer.Option(
-            min=0,
+        position_option(
+            "--position",
+            time="--at",
             help="Show the board at this position. Without an archive, and of a solved method: the board at the newest kept position that "
             "is not after it.",
         ),
@@ -101,7 +106,8 @@ def top(
     console = Console()
     if isinstance(answer, Difference):
         console.print(Text(_why(answer)), highlight=False, soft_wrap=True)
-        console.print(_moves(answer))
+        if answer.moved or answer.joined or answer.left:
+            console.print(_moves(answer))
     else:
         if trouble is not None:
             console.print(Text(trouble), highlight=False, soft_wrap=True, style="bold red")
@@ -262,12 +268,27 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
         return first_rows
     head = head_of(settings, store.live, pool)
     if part is not None:
-        slices = _slices_with(store, head, method)
-        raise InputError("--slice", part, f"must be a slice with the board {method}: {', '.join(slices) or 'this pool has none'}")
+        slices, soon = _slices_with(store, head, method), _soon(settings, head, method, part)
+        raise InputError("--slice", part, f"must be a slice with the board {method}: {', '.join(slices) or 'this pool has none'}{soon}")
     methods = methods_of(store.solved, head)
     there = ", ".join([*methods.live, *methods.solved])
-    soon = "" if methods.solved else "; solved boards appear some seconds after a pool's first outcomes"
-    raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
+    raise InputError("--method", method, f"must be a board of this pool ({there}{_soon(settings, head, method, None)})")
+
+
+def _soon(settings: Settings, head: PoolHead, method: str, part: str | None) -> str:
+    """The end of an error about a missing board, if the method was chosen and has no board yet; empty otherwise."""
+    from services.cli.logs import control_state  # noqa: PLC0415 - imports kernels, which takes time
+    from services.solve.registry.choice import chosen_for  # noqa: PLC0415
+
+    try:
+        plan = control_state(settings).plans.get(head.pool)
+    except LogError:  # only the store can be read from this machine
+        return ""
+    if part is None:
+        chosen: Collection[str] = chosen_for(plan, Kind(head.kind))
+    else:
+        chosen = () if plan is None else plan.slices.get(SliceName.parsed(part).dimension, ())
+    return f"; {method} was chosen and is not solved yet: try again in some seconds" if method in chosen else ""
 
 
 def _slices_with(store: RedisStore, head: PoolHead, method: str) -> list[str]:
@@ -299,8 +320,12 @@ def _why(difference: Difference) -> str:
     positions = f"position {before.position} to {after.position}"
     of_slice = f" · {difference.slice}" if isinstance(difference.slice, str) else ""
     parts = [f"{difference.pool} · {difference.method}{of_slice}: {positions}", f"{difference.outcomes:+} outcomes"]
-    parts.append(f"{difference.moved_count} agents moved, {difference.joined_count} joined, {difference.left_count} left")
-    parts.append(f"because of: {', '.join(difference.because) or 'no changes'}")
+    causes = ", ".join(difference.because)
+    if difference.moved_count or difference.joined_count or difference.left_count:
+        parts.append(f"{difference.moved_count} agents moved, {difference.joined_count} joined, {difference.left_count} left")
+        parts.append(f"because of: {causes or 'no change of outcomes, settings or version'}")
+    else:
+        parts.append(f"all ranks and ratings are equal{f', though these differ: {causes}' if causes else ''}")
     parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in difference.parameters.items()]
     return " · ".join(parts)
 
@@ -309,8 +334,8 @@ def _value(value: float | str | bool | None) -> str:
     return "its default" if value is None else str(value)
 
 
-def _moves(difference: Difference) -> Table:
-    table = Table("rank", "", Column("agent", overflow="fold"), "rating", "before")
+def _moves(difference: Difference) -> FittedTable:
+    table = FittedTable(whole("rank"), whole(""), folded("agent"), whole("rating"), whole("before"))
     shown = shower([*(row.rating for row in difference.moved), *(row.rating for row in (*difference.joined, *difference.left))])
     for moved in difference.moved:
         table.add_row(str(moved.rank), _arrow(moved), Text(moved.agent), shown(moved.rating), shown(moved.rating_before))
@@ -354,5 +379,12 @@ def _of_all(board: Board, head: PoolHead | None) -> str:
     """How many outcomes a solved board lacks. Positions cannot show it, because they also change with other pools of the partition."""
     if head is None or board.outcomes is None or board.source != "solved" or board.generation != head.generation:
         return ""
-    newer = head.outcomes - board.outcomes
+    newer = (_of_slice(head, board.slice) if isinstance(board.slice, str) else head.outcomes) - board.outcomes
     return " (all that the live boards count)" if newer <= 0 else f" (live boards count {newer} more)"
+
+
+def _of_slice(head: PoolHead, part: str) -> int:
+    """Number of outcomes that the live boards of a slice count."""
+    name = SliceName.parsed(part)
+    values = head.slices[name.dimension].values if name.dimension in head.slices else ()
+    return next((one.outcomes for one in values if one.value == name.value), 0)

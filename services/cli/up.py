@@ -146,6 +146,7 @@ class Installation:
         self._supervisor.stop()
         if self._redis is not None:
             self._redis.remove()
+        self._print("Equirank has stopped. The next start goes on from the data folder.", soft_wrap=True)
 
 
 def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:

@@ -8,7 +8,6 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -17,8 +16,10 @@ from services.boards.past_contents import when_of
 from services.boards.slice_boards import board_name
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.agent_details import traced_index_of
+from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of, slice_in
 from services.cli.logs import past_contents
+from services.cli.positions import position_option
 from services.cli.top import Format
 from services.solve.why import Asked
 from services.solve.why import why as computed
@@ -36,9 +37,11 @@ def why(
             "--flips", help="Of a solved method: search for the few outcomes without which the rank would change. Takes up to 20 s."
         ),
     ] = False,
-    since: Annotated[int | None, typer.Option("--from", min=0, help="Log position of an earlier state to compare with.")] = None,
+    since: Annotated[
+        int | None, position_option("--from", time="--since", help="Log position of an earlier state to compare with.")
+    ] = None,
     until: Annotated[
-        int | None, typer.Option("--to", min=0, help="Log position of the explained state. Default: the newest checkpoint.")
+        int | None, position_option("--to", time="--until", help="Log position of the explained state. Default: the newest checkpoint.")
     ] = None,
     since_time: Annotated[
         str | None,
@@ -97,11 +100,12 @@ def title(answer: Why) -> str:
     return line if answer.not_applicable is None else f"{line} · no terms: {answer.not_applicable}"
 
 
-def sum_table(one: WhySum) -> Table:
+def sum_table(one: WhySum) -> FittedTable:
     """A table of the terms of one sum, with a row for those that are not listed."""
     details = list(one.terms[0].details) if one.terms else []
-    numbers = [Column(name, justify="right") for name in (*details, one.quantity, "share")]
-    rows = Table(Column(one.by, overflow="fold"), *numbers)
+    numbers = [whole(name, right=True) for name in details]
+    quantity = folded(one.quantity, right=True)  # several words, such as "points less expected points"
+    rows = FittedTable(folded(one.by), *numbers, quantity, whole("share", right=True))
     for term in one.terms:
         cells = [f"{term.details[name]:.4g}" for name in details]
         rows.add_row(Text(term.name), *cells, f"{term.value:+.4g}", f"{term.share:+.1%}")

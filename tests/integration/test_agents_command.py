@@ -75,7 +75,7 @@ def test_an_agent_has_a_profile_and_opponents(data: Path) -> None:
 def test_an_agent_has_a_history_and_outcomes(data: Path) -> None:
     history = json.loads(run(agent, data, "blitz", "bob", "--history", "--format", "json"))
     assert [point["outcome"] for point in history["points"]] == [1, 2, 3]
-    assert json.loads(run(agent, data, "blitz", "bob", "--history", "--from", "1", "--format", "json"))["total"] == 0
+    assert json.loads(run(agent, data, "blitz", "bob", "--history", "--since", "1", "--format", "json"))["total"] == 0
     assert "3 points by sco" in run(agent, data, "blitz", "bob", "--history", "--method", "sco", "--points", "10")
     newest = json.loads(run(agent, data, "blitz", "bob", "--outcomes", "--count", "2", "--format", "json"))
     assert [(row["result"], row["opponents"][0]["agents"]) for row in newest["outcomes"]] == [("won", ["Annabel"]), ("lost", ["[red]Ann"])]
@@ -88,7 +88,7 @@ def test_an_agent_has_a_history_and_outcomes(data: Path) -> None:
 def test_unknown_names_and_options_without_opponents_are_refused(data: Path) -> None:
     for arguments, rule in ((("blitz", "nobody"), "must be an agent of pool blitz"),
                             (("blitz", "bob", "--method", "elo"), "--opponents or --outcomes or --history"),
-                            (("blitz", "bob", "--outcomes", "--from", "1"), "must be used with --history"),
+                            (("blitz", "bob", "--outcomes", "--since", "1"), "must be used with --history"),
                             (("blitz", "bob", "--outcomes", "--history"), "must not be used together"),
                             (("none", "bob"), "POOL must be a pool"), (("blitz", "\udcff"), "NAME must be text")):  # fmt: skip
         with pytest.raises(InputError, match=rule):

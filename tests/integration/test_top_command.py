@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -13,11 +14,12 @@ from ratings_core.errors import InputError
 from ratings_core.records.beliefs import Belief, BeliefModel
 from services.backends import open_log
 from services.boards.history import kept
+from services.boards.slice_boards import SliceDimension, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreError
 from services.boards.store.redis import RedisStore
 from services.cli.top import top
 from services.control.log import ControlLog
-from services.control.records import PoolCreated
+from services.control.records import PoolCreated, SolvePlan
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 from tests.support.boards import head_of, solved_of
@@ -36,7 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def fill(folder: Path, url: str) -> None:
-    """Publish live and solved boards of three pools."""
+    """Publish live and solved boards of the pools."""
     log = open_log(Settings(data=folder))
     store = RedisStore(url, log.outcomes.identity)
     log.close()
@@ -45,6 +47,12 @@ def fill(folder: Path, url: str) -> None:
     store.solved.publish(solved_of())
     old = solved_of(position=4, ratings=[("rock", 0.4), ("paper", 0.6), ("[red]c", 0.0)])
     store.solved.publish_history("blitz", "maximal_lottery", map(kept, [old, solved_of(position=9)]))
+    still = [msgspec.structs.replace(solved_of("still", position=9, generation=number), data=f"{number}" * 64) for number in (1, 2)]
+    store.live.publish(head_of("still", generation=2, online=[]), 1, {ACTIVITY: LiveBoard(names, [10.0, 9.0])})
+    store.solved.publish_history("still", "maximal_lottery", map(kept, still))
+    sliced = {"language": SliceDimension(methods=["elo"], values=[SliceValue(value="English", outcomes=4, agents=2)], most=64)}
+    store.live.publish(head_of("sliced", position=604, slices=sliced), 1, {ACTIVITY: LiveBoard(names, [10.0, 9.0])})
+    store.solved.publish(msgspec.structs.replace(solved_of("sliced", position=3), slice="language:English"))
     made = solved_of("made", method="deviation")
     parts = {"contributions": {"rock": {"[b]pong": 0.125, "qbert": -1.0}, "paper": {"pong": 0.0}}}
     store.live.publish(head_of("made", online=["elo"]), 1, {"elo": LiveBoard(names, [1.0, 2.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
@@ -81,6 +89,24 @@ def test_a_solved_board_says_of_how_many_outcomes_it_is(data: Path) -> None:
     shown = run(data, "--pool", "blitz", "--method", "maximal_lottery")
     assert " agents · 0 outcomes (all that the live boards count) · position 0 · " in shown
     assert "outcomes ·" not in run(data, "--pool", "blitz")
+
+
+def test_a_solved_board_of_a_slice_says_what_the_slice_counts_and_not_the_pool(data: Path) -> None:
+    shown = run(data, "--pool", "sliced", "--method", "maximal_lottery", "--slice", "language:English")
+    assert " agents · 3 outcomes (live boards count 1 more) · position 3 · " in shown
+
+
+def test_a_chosen_method_without_a_board_says_that_it_will_have_one(data: Path) -> None:
+    with closing(open_log(Settings(data=data))) as log, closing(ControlLog(log.control)) as control:
+        control.create_pool(PoolCreated(pool="sliced", kind=Kind.GAMES, time=0.0))
+        control.append(SolvePlan(pool="sliced", methods={"borda": {}}, time=1.0, slices={"language": ("borda",)}))
+    soon = "borda was chosen and is not solved yet: try again in some seconds"
+    for words in ((), ("--slice", "language:English")):
+        with pytest.raises(InputError, match=soon):
+            run(data, "--pool", "sliced", "--method", "borda", *words)
+        with pytest.raises(InputError) as other:
+            run(data, "--pool", "sliced", "--method", "copeland", *words)
+        assert "chosen" not in str(other.value)
 
 
 def test_deviations_have_a_column_and_say_who_is_provisional_by_them(data: Path) -> None:
@@ -135,13 +161,19 @@ def test_without_a_running_store_it_says_what_to_start(tmp_path: Path) -> None:
 
 def test_the_difference_tells_who_moved_and_why(data: Path) -> None:
     output = " ".join(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff").split())
-    assert "position 4 to 9 · +5 outcomes · 2 agents moved, 0 joined, 1 left · because of: roster" in output
+    assert "position 4 to 9 · +5 outcomes · 2 agents moved, 0 joined, 1 left · because of: outcomes, roster" in output
     assert "▲1 │ rock" in output
     assert "left │ [red]c" in output
     found = json.loads(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff", "--against", "4", "--format", "json"))
     assert (found["before"]["position"], found["after"]["position"]) == (4, 9)
     with pytest.raises(InputError, match="elo is an online method, which has a board at every position"):
         run(data, "--pool", "blitz", "--diff")
+
+
+def test_a_difference_without_changes_says_so_and_has_no_table(data: Path) -> None:
+    output = run(data, "--pool", "still", "--method", "maximal_lottery", "--diff").strip()
+    told = "+0 outcomes · all ranks and ratings are equal, though these differ: generation"
+    assert output == f"still · maximal_lottery: position 9 to 9 · {told}"
 
 
 def test_a_board_as_it_was_says_of_when_it_is(data: Path) -> None:

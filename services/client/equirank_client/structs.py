@@ -588,7 +588,7 @@ Live boards of an online method are compared in the same form: `solve` then mean
         method: Name of the method.
         before: The earlier solve.
         after: The later solve.
-        because: Causes of the difference; empty if the two solves have the same data, parameters and version.
+        because: What differs between the two solves that can change a rating; empty if nothing does.
         outcomes: Number of outcomes in the later solve less the number in the earlier one.
         parameters: Name -> earlier and later value of each changed parameter. None stands for the default.
         joined_count: Number of agents in `joined`, including those not listed.

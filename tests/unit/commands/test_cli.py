@@ -70,6 +70,21 @@ def test_a_group_without_a_command_shows_its_help_and_nothing_else(
     assert told.err == ""
 
 
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [("equirank to", ["top"]), ("equirank pools ba", ["ban"]), ("equirank top --po", ["--pool", "--position"]), ("equirank nothing x", [])],
+)
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_a_shell_completes_commands_and_options(tmp_path: Path, line: str, completed: list[str], shell: str) -> None:
+    program = tmp_path / "equirank"
+    program.write_text("from services.cli.main import main\nmain()\n")
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)} if shell == "bash" else {"_TYPER_COMPLETE_ARGS": line}
+    asked = os.environ | words | {"_TYPER_COMPLETE_FISH_ACTION": "get-args", "_EQUIRANK_COMPLETE": f"complete_{shell}"}
+    command = [sys.executable, str(program)]
+    found = subprocess.run(command, env=asked, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert [text.partition("\t")[0] for text in found.stdout.splitlines() if "\t" in text or (text and shell == "bash")] == completed
+
+
 def test_the_version_is_told() -> None:
     found = CliRunner().invoke(cli.application("--version"), ["--version"])
     assert (found.exit_code, found.stdout) == (0, f"equirank {version('equirank')}\n")

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 
 from ratings_core.formats.options import ReadOptions
 from ratings_core.formats.reading import FileReading
+from services.backends import open_log
 from services.cli import main as cli
+from services.runtime.settings import Settings
 
 GAMES = (
     "date,home_team,away_team,home_score,away_score,cup\n2026-01-03,ann,bob,1,0,x\n2026-01-02,bob,ann,1,1,x\n2026-01-01,cem,dee,x,0,x\n"
@@ -36,6 +39,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     run.command = command  # type: ignore[attr-defined]
     return run
+
+
+def words_after(out: str, beginning: str) -> list[str]:
+    """The words of the command in the line with this beginning, without the name of the program."""
+    line = next(line for line in out.splitlines() if line.startswith(beginning))
+    program, *words = shlex.split(line.removeprefix(beginning))
+    assert program == "equirank"
+    return words
 
 
 def test_a_table_of_games(run: Any) -> None:
@@ -75,11 +86,10 @@ def test_a_table_of_games(run: Any) -> None:
 def test_the_command_to_go_on_with_works(run: Any, name: str, text: str, arguments: tuple[str, ...], first: str) -> None:
     code, out, err = run(text, name, *arguments)
     assert (code, err) == (0, "")
-    lines = out.splitlines()
-    assert lines[0] == first
-    words = shlex.split(lines[-1].removeprefix("go on with: "))
-    assert words[:2] == ["equirank", "solve"]
-    code, out, err = run.command(*words[1:])
+    assert out.splitlines()[0] == first
+    words = words_after(out, "go on with: ")
+    assert words[0] == "solve"
+    code, out, err = run.command(*words)
     assert (code, err) == (0, ""), err
     assert "optimal" in out
 
@@ -115,8 +125,7 @@ def test_the_command_to_go_on_with_reads_the_file_as_inspect_did(
         monkeypatch.setattr(f"{module}.FileReading", lambda source, options: seen.append(options) or FileReading(source, options))
     code, out, _ = run(text, "g.csv", *arguments)
     assert code == 0
-    words = shlex.split(out.splitlines()[-1].removeprefix("go on with: "))
-    code, out, err = run.command(*words[1:])
+    code, out, err = run.command(*words_after(out, "go on with: "))
     assert (code, err) == (0, ""), err
     assert seen[0] == seen[1]
 
@@ -124,8 +133,8 @@ def test_the_command_to_go_on_with_reads_the_file_as_inspect_did(
 def test_the_command_names_a_file_whose_name_begins_with_a_hyphen(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "-g.csv").write_text(BATTLES)
     monkeypatch.chdir(tmp_path)
-    words = shlex.split(run.command("inspect", "--", "-g.csv")[1].splitlines()[-1].removeprefix("go on with: "))
-    assert run.command(*words[1:])[0] == 0
+    words = words_after(run.command("inspect", "--", "-g.csv")[1], "go on with: ")
+    assert run.command(*words)[0] == 0
 
 
 def test_what_the_rows_show_about_a_column_is_said(run: Any) -> None:
@@ -142,3 +151,50 @@ def test_a_file_that_cannot_be_guessed_says_what_to_do(run: Any) -> None:
     code, out, err = run("match,p,q\n1,5,7\n2,8,9\n", "x.csv")
     assert (code, out) == (2, "")
     assert "--column first=HEADER" in err
+
+
+OUTCOME = '{"v":1,"pool":"p","sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}]}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "count"),
+    [
+        ("g.csv", GAMES, (), 3),
+        ("b.csv", BATTLES, ("--feature", "la~lb", "--where", "winner=tie"), 3),
+        ("places.csv", PLACES, ("--unplayed", "last", "--delimiter", ";"), 3),
+        ("s.csv", ",a,b\nt,1,2\nu,3,1\n", (), 2),
+        ("o.jsonl", OUTCOME, (), 1),
+    ],
+)
+def test_the_command_that_sends_the_file_to_a_pool_works(
+    run: Any, tmp_path: Path, name: str, text: str, arguments: tuple[str, ...], count: int
+) -> None:
+    code, out, _ = run(text, name, *arguments)
+    assert code == 0
+    words = ["p" if word == "POOL" else word for word in words_after(out, "or in a pool: ")]
+    data = tmp_path / "data"
+    code, out, err = run.command(*words, "--data", str(data), "--no-wait")
+    assert (code, err) == (0, ""), err
+    assert f", {count} outcome{'s' if count > 1 else ''} sent" in out
+    with closing(open_log(Settings(data=data))) as log:
+        assert sum(log.outcomes.end(number) for number in range(log.outcomes.partitions)) > 0
+
+
+def test_margins_are_sent_to_no_pool(run: Any) -> None:
+    assert "in a pool" not in run("x,a,b\na,0,1\nb,-1,0\n", "m.csv")[1]
+
+
+def test_a_column_without_a_use_is_shown_with_the_ways_to_use_it(run: Any) -> None:
+    out = run(GAMES, "g.csv")[1]
+    assert out.splitlines()[-5:] == [
+        "options for a column that is not used:",
+        "  --tag cup=cup      slices of a pool by it (replay)",
+        "  --feature cup      a covariate, if it holds numbers",
+        "  --column task=cup  the task of a game",
+        "  --where cup=VALUE  only the rows with this value",
+    ]
+    out = run(GAMES.replace("cup", "The Cup"), "g.csv")[1]
+    assert "--tag 'KEY=The Cup'" in out
+    out = run(BATTLES, "g.csv", "--feature", "la~lb")[1]
+    assert "  column lb: feature la~lb" in out.splitlines()
+    assert "not used" not in out

@@ -17,12 +17,13 @@ from services.cli import main as cli
 from services.cli import pools as command
 from services.cli.edits import read_aliases, read_bans, read_initial
 from services.cli.pool_settings import KEYS, PoolSettings, present
-from services.cli.pools import _state, await_generation
+from services.cli.pools import _state, await_generation, served
 from services.control import generations
 from services.control.log import ControlLog, NoPool
 from services.control.records import FoldSettings, Generation, GenerationRequest, PoolCreated
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
+from tests.support.boards import head_of
 
 NEW = FoldSettings().with_default_methods(Kind.GAMES)
 """Settings of a new pool of games."""
@@ -360,6 +361,17 @@ def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: Contro
         request = control.want(GenerationRequest(pool="blitz", time=0.0, fold=created.fold))
     with pytest.raises(TimeoutError, match="check that the engine runs"):
         await_generation(control, Shown(head(1)), "blitz", request, told.append, lambda: float(next(clock)))  # type: ignore[arg-type]
+
+
+def test_a_new_generation_says_how_many_outcomes_it_counts_and_how_many_fewer() -> None:
+    before = head_of(outcomes=10_001)
+    line = served(head_of(generation=2, outcomes=9_835, left_out=499), before)
+    why = "left out by retractions, bans or aliases: 499, where an outcome counts as often as it was sent"
+    assert line == f"blitz: generation 2 serves and counts 9835 outcomes, 166 fewer than before; {why}"
+    assert served(head_of(generation=2, outcomes=10_003), before).endswith("counts 10003 outcomes, 2 more than before")
+    assert served(head_of(generation=2, outcomes=10_001), before).endswith("counts 10001 outcomes, as many as before")
+    assert served(head_of(generation=2, outcomes=1), None).endswith("counts 1 outcome")
+    assert served(head_of(generation=2, season="autumn"), before).startswith("blitz: season autumn began, and generation 2 serves; ")
 
 
 def test_a_season_is_requested_and_withdrawn_by_commands(control: ControlLog) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from ratings_core.formats.parts import RowCounts
 from ratings_core.formats.roles import Roles
 from ratings_core.formats.source import FileSource
 from services.backends import open_log
-from services.boards.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.waiting import await_position
 from services.cli.replay import replay, report, standing
 from services.control.log import ControlLog
@@ -219,7 +220,7 @@ def test_every_row_is_accounted_for(settings: Settings, log: Log, tmp_path: Path
     assert (done.counts.rows, done.sent, done.counts.left_out) == (3, 1, {"no result (unplayed)": 1})
     assert [(one.row, one.column) for one in done.counts.first] == [(4, "date")]
     text = "\n".join(report(done))
-    assert "3 rows, 1 outcomes sent" in text
+    assert "3 rows, 1 outcome sent" in text
     assert "1 rows left out" in text
     assert "1 bad rows" in text
     assert "row 4: date" in text
@@ -319,14 +320,70 @@ def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_report_says_what_was_sent_before() -> None:
-    lines = report(Replayed(Path("f.csv"), RowCounts(rows=5), sent=2, before=3, position=9))
-    assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
+    some = Replayed(Path("f.csv"), RowCounts(rows=5), sent=2, before=3, position=9)
+    assert report(some) == ["f.csv: 5 rows, 2 outcomes sent, 3 others were sent by an earlier replay of this file"]
+    none = replace(some, sent=0, before=5)
+    told = "nothing sent: an earlier replay of this file sent its 5 outcomes (--again sends them again)"
+    assert report(none) == [f"f.csv: 5 rows, {told}"]
+    assert report(replace(some, counts=RowCounts(rows=1), sent=1, before=0)) == ["f.csv: 1 row, 1 outcome sent"]
 
 
-def test_the_summary_names_conflicts_if_there_are_any() -> None:
-    counted = "blitz: 7 outcomes of 3 agents, 0 duplicates dropped"
-    assert standing(head_of(position=7)) == counted
-    assert standing(head_of(position=7, conflicts=2)) == f"{counted}, 2 ids repeated with other content, which does not count"
+def test_outcomes_are_sent_while_the_store_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Failing:
+        def __init__(self) -> None:
+            self.live, self.looks = self, 0
+
+        def ping(self) -> None:
+            self.looks += 1
+            if self.looks > 1:
+                raise StoreError("the store is gone", retriable=True)
+
+        def head(self, pool: str) -> PoolHead:
+            raise StoreError(f"the store loads and has no answer about {pool}", retriable=True)
+
+        def close(self) -> None:
+            pass
+
+    store = Failing()
+    monkeypatch.setattr("services.cli.replay.set_up_memory", lambda: None)
+    monkeypatch.setattr("services.cli.installation.open_store", lambda *_: store)
+    replay([file(tmp_path, HEAD + ROW)], pool="p", data=tmp_path / "data")
+    assert "r.csv: 1 row, 1 outcome sent" in (told := capsys.readouterr().out)
+    assert "the engine is not running: the outcomes are in the log" in told
+
+
+def test_an_error_names_its_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("services.cli.replay.set_up_memory", lambda: None)
+    for name, text, options in (("r.csv", HEAD + ROW, {"tag": ["language=lang"]}), ("gone.csv", None, {})):
+        path = tmp_path / name if text is None else file(tmp_path, text, name)
+        with pytest.raises(typer.Exit):
+            replay([path], pool="p", data=tmp_path / "data", wait=False, **options)  # type: ignore[arg-type]
+        told = capsys.readouterr().err
+        assert told.startswith(f"equirank: {name}: ")
+        assert f"{name}: {name}" not in told
+
+
+def test_the_summary_says_what_became_of_the_outcomes_that_were_sent() -> None:
+    head = head_of(position=7)
+    counts = f"the pool counts {head.outcomes} outcomes of {head.agents} agents"
+    assert standing(head, head.outcomes, None) == f"blitz: {head.outcomes} new; {counts}"
+    assert standing(head, 0, head) == f"blitz: {counts}"
+    assert standing(head_of(position=9, outcomes=7, duplicates=4), 4, head) == f"blitz: 0 new, 4 already counted; {counts}"
+    mixed = standing(head_of(position=9, outcomes=9, conflicts=1, dead_letters=3), 6, head)
+    assert mixed.startswith("blitz: 2 new, 1 repeat a counted id with another content and do not count, 3 refused (")
+
+
+def test_the_summary_names_no_outcomes_as_sent_while_others_send() -> None:
+    head, later = head_of(position=7), head_of(position=9, outcomes=7, duplicates=4)
+    counts = f"blitz counts {head.outcomes} outcomes of {head.agents} agents"
+    assert standing(head, 1, head) == counts
+    assert standing(later, 3, head) == f"{counts}; since its generation began: 4 already counted"
+    assert (
+        standing(head_of(position=9, outcomes=7, duplicates=4, generation=2), 4, head)
+        == f"{counts}; since its generation began: 4 already counted"
+    )
 
 
 def test_refused_outcomes_are_told_by_the_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

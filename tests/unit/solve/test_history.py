@@ -21,8 +21,12 @@ def because(**changed: object) -> list[Cause]:
 
 def test_each_cause_is_told_and_no_other() -> None:
     assert because() == []
-    assert because(data="1" * 64, position=4) == [Cause.OUTCOMES]
+    assert because(data="1" * 64, position=4, outcomes=4) == [Cause.OUTCOMES]
     assert because(position=4) == [], "records that changed nothing of the pool"
+    assert because(data="1" * 64, position=4) == [], "duplicates, which are in the digest and change no rating"
+    moved = solved_of(ratings=[("rock", 0.1), ("paper", 0.2), ("scissors", 0.3)]).result
+    assert because(data="1" * 64, result=moved)[0] == Cause.OUTCOMES, "a generation that was folded again after its log lost records"
+    assert because(data="1" * 64, generation=2) == [Cause.GENERATION], "ratings by other settings are in the digest, too"
     assert because(generation=2) == [Cause.GENERATION]
     assert because(parameters={"merge": False}) == [Cause.PARAMETERS]
     assert because(version="2") == [Cause.VERSION]
