@@ -87,7 +87,7 @@ def test_main_job_and_every_way_to_end_it(data: Path) -> None:
         assert len(json.loads(top.stdout)["rows"]) == 6
         one.stop()
         assert one.process.returncode == 0, one.output
-        assert not one.processes()
+        until(lambda: not one.processes(), "no process is left")
 
 
 def test_the_store_is_only_a_cache(data: Path) -> None:
@@ -107,4 +107,4 @@ def test_the_store_is_only_a_cache(data: Path) -> None:
         until(lambda: one.process.poll() is not None, "`up` ended")
         assert one.process.returncode == 2
         assert "the guardian ended" in one.output
-        assert not one.processes()
+        until(lambda: not one.processes(), "no process is left")
