@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from services.boards.erased_boards import without_names
 from services.boards.result import SolvedBoard
@@ -113,16 +114,17 @@ class NewestResults(Mapping[Job, JobResult]):
         board = self.files.read(result.file)
         return board and msgspec.structs.replace(board, start=None, error=result.board.error)
 
-    def erase(self, job: Job, names: NameMatcher) -> None:
-        """Replace erased names in all results of a board. The job may be a forgotten one.
+    def erase(self, job: Job, names: NameMatcher) -> int:
+        """Replace erased names in all results of a board. The job may be a forgotten one. Returns the number of these results.
 
         The newest result gets a higher sequence, so that a task which still has a name is refused by the store. The newest file is held
         from then on: a task that was lost may have written and published it. Raises `OSError`; a later call then does the rest.
         """
+        searched = len(self.files.names(job))
         files = self.files.rewrite(job, lambda board: without_names(board, names), self.next_sequence)
         result = self._results.get(job)
         if result is None:
-            return
+            return searched
         newest = None if result.file is None else self._newest_of(files)
         if newest is None:
             board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
@@ -130,11 +132,12 @@ class NewestResults(Mapping[Job, JobResult]):
         else:
             file, board = newest
             self._hold(job, msgspec.structs.replace(best_rows(board), error=result.board.error), file)
+        return searched
 
     def _newest_of(self, files: Mapping[str, str]) -> tuple[str, SolvedBoard] | None:
-        """The newest of rewritten files that is of this log, and its result. files: Result of `ResultFiles.rewrite`."""
+        """The newest complete one of rewritten files that is of this log, and its result. files: Result of `ResultFiles.rewrite`."""
         for name in reversed(list(files.values())):
-            if (board := self.files.read(name)) is not None and board.log == self.log_identity:
+            if (board := self.files.read(name)) is not None and board.log == self.log_identity and board.total is UNSET:
                 return name, board
         return None
 

@@ -44,7 +44,9 @@ _PATIENCE_SECONDS: Final = 60.0
 _WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value, PENDING})
 """Statuses of a board for which no try has given a result."""
 _BOARDS_A_STEP: Final = 20
-"""Boards that a step removes, and boards in whose results it replaces erased names. The engine asks its shards between two steps."""
+"""Boards that a step removes. The engine asks its shards between two steps."""
+_RESULTS_A_STEP: Final = 200
+"""Results in which a step replaces erased names, and those of the board that is begun last."""
 _SUPERSEDED: Final = "superseded"
 """Status of a solve whose result the store refused, because a newer one was published or the method was removed."""
 _COST: Final = {name: method.cost for name, method in registry.METHODS.items()} | {insight.INSIGHT: insight.COST}
@@ -174,7 +176,7 @@ class SolveScheduler:
         for pool in {request.pool for request in control.erasures.requests} & entries.keys():
             if erased := control.generations[pool][entries[pool].generation].erased:
                 self._erasure.request(pool, erased)
-        self._erasure.go_on(_BOARDS_A_STEP)
+        self._erasure.go_on(_RESULTS_A_STEP)
         self._reconciler.note_erasing(now, self._erasure.left())
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:

@@ -360,24 +360,24 @@ def test_a_plan_that_names_a_method_of_another_version_fails_alone(tasks: Solves
 
 
 def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_of_the_last(tasks: Solves, tmp_path: Path) -> None:
-    """Three of them at three positions, of two that are kept."""
+    """Four of them at four positions. Two are kept, and the first one of the hour."""
     control = ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
     settings = Settings(data=tmp_path, solves_kept=2)
     store = Store()
     runner = scheduler_in(settings, tasks, store)
-    for position in (1, 2, 3):
+    for position in (1, 2, 3, 4):
         for second in range(3):  # the method, then insight
             runner.step(100.0 * position + second, [manifest_at(position)], control)
             end_newest(tasks)
-    assert store.histories_held == {"copeland": [2, 3]}, "insight has none"
+    assert store.histories_held == {"copeland": [1, 3, 4]}, "insight has none"
     solves = [flight for flight in tasks.tasks if method_of(flight) == "copeland"]
     assert previous_of(solves[0]) is None
     names = [str(previous_of(flight)).rpartition("-")[0] for flight in solves[1:]]
-    assert names == [f"results/blitz/copeland/0000000001-{i:020d}" for i in (1, 2)]
+    assert names == [f"results/blitz/copeland/0000000001-{i:020d}" for i in (1, 2, 3)]
     again = Store()
-    scheduler_in(settings, tasks, again).step(400.0, [manifest_at(3)], control)
-    assert again.histories_held["copeland"] == [2, 3]
+    scheduler_in(settings, tasks, again).step(500.0, [manifest_at(4)], control)
+    assert again.histories_held["copeland"] == [1, 3, 4]
     assert again.boards["copeland"].version
 
 
@@ -836,7 +836,7 @@ def test_a_board_that_may_hold_an_erased_name_is_solved_after_its_results_were_s
     runner.step(1.0, [of_generation(1, 1)], control)
     end_newest(tasks)
     started = len(tasks.tasks)
-    monkeypatch.setattr("services.solve.scheduler.scheduler._BOARDS_A_STEP", 0)
+    monkeypatch.setattr("services.solve.scheduler.scheduler._RESULTS_A_STEP", 0)
     for second in (100.0, 101.0):
         runner.step(second, [of_generation(2, 2)], control)
         assert (runner.health(second).erasing, store.erasing) == (2, {"blitz": 2})
