@@ -44,14 +44,15 @@ class NewestResults(Mapping[Job, JobResult]):
         engine: Number of this engine. A later engine has a higher one.
 
     Attributes:
-        forgotten: Jobs whose newest file was gone, and which have no new result yet. The store may still show the old one.
+        forgotten: Jobs whose newest file was gone and which have no new result yet, and removed jobs that may still have files; in the
+            order in which they were forgotten. The store may still show the old result.
     """
 
     def __init__(self, files: ResultFiles, log_identity: str, engine: int) -> None:
         self.files, self.log_identity = files, log_identity
         self._results: dict[Job, JobResult] = {}
         self._sequence = engine << _ENGINE_BITS
-        self.forgotten: set[Job] = set()
+        self.forgotten: dict[Job, None] = {}
 
     def load(self) -> None:
         """Read the results of earlier runs that were computed from this log."""
@@ -152,18 +153,23 @@ class NewestResults(Mapping[Job, JobResult]):
         result.awaits_store = True
 
     def remove(self, job: Job) -> None:
-        """Drop a job and its files. The job may be a forgotten one."""
-        self.files.remove(job)
+        """Drop a job and its files. The job may be a forgotten one.
+
+        Raises `OSError` if a file cannot be removed. The job is then the last of the forgotten ones, until a later call removes the rest.
+        """
         self._results.pop(job, None)
-        self.forgotten.discard(job)
+        self.forgotten.pop(job, None)
+        self.forgotten[job] = None
+        self.files.remove(job)
+        del self.forgotten[job]
 
     def forget(self, job: Job) -> None:
         """Drop a job whose newest file is gone."""
         del self._results[job]
-        self.forgotten.add(job)
+        self.forgotten[job] = None
 
     def _hold(self, job: Job, board: SolvedBoard, file: str | None) -> JobResult:
         result = self._results.setdefault(job, JobResult(board))
         result.board, result.file, result.awaits_store = board, file, True
-        self.forgotten.discard(job)
+        self.forgotten.pop(job, None)
         return result

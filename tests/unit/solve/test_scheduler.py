@@ -12,6 +12,7 @@ from ratings_core.errors import InputError
 from ratings_core.methods.registry import NotApplicable
 from services.boards.history import KeptSolve
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
+from services.boards.slice_boards import SliceName
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
 from services.checkpoints.blob_files import BlobFiles
@@ -642,6 +643,34 @@ def test_boards_of_slices_that_a_pool_lost_are_removed_a_few_at_a_time(tasks: So
         left.append(len(list(tmp_path.rglob("copeland~*/*.json"))))
     assert left == [30, 10, 0, 0]
     assert not [board for board in store.boards if "~" in board]
+
+
+def test_files_that_cannot_be_deleted_hold_up_no_other_board_and_no_solve(
+    tasks: Solves, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, (control, manifests), files = Store(), of_copeland(), ResultFiles(BlobFiles(tmp_path.as_uri()), 10)
+    for number in range(3):
+        kept = solved_of("blitz", method="copeland", position=1, ratings=[("a", 1.0)])
+        files.write(msgspec.structs.replace(kept, log="log", slice=f"map:{number}"))
+    refused, remove = SliceName("map", "0").board("copeland"), BlobFiles.remove
+
+    def removing(self: BlobFiles, name: str) -> None:
+        if f"/{refused}/" in name:
+            raise PermissionError(13, "Permission denied", name)
+        remove(self, name)
+
+    monkeypatch.setattr(BlobFiles, "remove", removing)
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log")
+    for now in range(4):
+        runner.step(float(now), manifests, control)
+    assert [path.parent.name for path in tmp_path.rglob("copeland~*/*.json")] == [refused]
+    assert not [board for board in store.boards if "~" in board], "readers do not see it any more"
+    assert method_of(tasks.newest) == "copeland", "the pool is solved"
+    [line] = [record for record in caplog.records if "cannot be deleted, trying again" in record.message]
+    assert (line.__dict__["pool"], line.__dict__["method"]) == ("blitz", refused)
+    monkeypatch.undo()
+    runner.step(4.0, manifests, control)
+    assert list(tmp_path.rglob("copeland~*/*.json")) == []
 
 
 def test_a_board_whose_file_was_gone_is_removed_with_its_method(tasks: Solves, tmp_path: Path) -> None:
