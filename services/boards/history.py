@@ -17,7 +17,7 @@ ROWS: Final = 10_000
 """Number of best rows that the compact form of a solve keeps."""
 
 _LEVEL: Final = 1
-"""Level of zlib. Level 6 takes five times as long for 9 % fewer bytes, and a history that is written anew has up to 67 solves."""
+"""Level of zlib. Level 6 takes five times as long for 9 % fewer bytes, and a history that is written again has up to 67 solves."""
 
 _SHOWN: Final = 1e-6
 """A rating changed if it moved by more than this share of the largest absolute rating of both solves. Boards show six digits, and solves of
