@@ -5,7 +5,7 @@ from typing import Final
 
 _HOUR, _DAY = 3600, 86_400
 _HOURS: Final = 26
-"""Hours with a kept solve. The first solve of each of 26 hours include one that is 24 to 26 hours old, whenever in its hour it ended."""
+"""Hours with a kept solve. With a solve in each hour, one of the 26 kept ones is at least 24 hours old, whenever in its hour it ended."""
 _DAYS: Final = 31
 """Days with a kept solve."""
 
