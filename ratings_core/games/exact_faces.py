@@ -28,7 +28,8 @@ TOTAL: Final = 0
 DIGITS: Final = 14
 """Payoffs are decimals if all have at most so many digits, relative to the power of ten above the largest."""
 LARGEST_DENOMINATOR: Final = 10_000
-"""Of fractions that payoffs over the largest can stand for."""
+"""Largest denominator of the fraction that stands for a payoff divided by the largest one. A payoff that is further than `ROUNDING` from
+each such fraction is a multiple of one over `GRID`. No unit."""
 LARGEST_COMMON: Final = 2**160
 """Largest common denominator of these fractions. Many different ones, such as shares of a few thousand games for each pair, would make
 whole numbers of thousands of digits, which take minutes and do not fit into float64.

@@ -218,7 +218,8 @@ async def get_agent_history(
 
     Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
     its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
-    pool are folded again for it, at most 2,000,000.
+    pool are folded again for it, at most 2,000,000. `events` are the seasons that began and the generations of the pool, with what
+    changed for the agent, such as a ban; they are some seconds behind.
     """
     _check_hidden(request, here, hidden=hidden)
     text = slice_text(part)
@@ -226,7 +227,11 @@ async def get_agent_history(
     low, high = (None if time is None else seconds(time, name) for name, time in (("from", since), ("to", until)))
     read = partial(agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=text)
     online = method is None or method in head.online
-    return await _of_agent(here, head, agent, read, hidden=hidden, part=text if online else "")
+    answer = await _of_agent(here, head, agent, read, hidden=hidden, part=text if online else "")
+    here.directory.refresh_soon()
+    if not here.directory.complete:
+        return answer
+    return agent_history.with_events(answer, here.directory.control.known(), low, high)
 
 
 @get(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ratings_core.errors import SolverError
+from ratings_core.errors import InputError, SolverError
 from services.api.context import Context
 from services.api.problems import RETRY, ApiError
 from services.boards.cursors import ReplacedBoard
@@ -17,24 +17,36 @@ from services.solve.past_solves import PastSolves
 
 def past_boards(here: Context) -> PastBoards:
     """Past boards of the installation."""
-    return PastBoards(here.store, CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh, here.past)
+    files = CheckpointStore(here.settings.checkpoint_url)
+    return PastBoards(here.store, files, here.directory.control.refresh, here.settings.solves_kept, here.past)
 
 
 def past_board(here: Context, rows: PastRows, now: float) -> Board | None:
-    """A past board. A solved one of which no solve is kept is solved on request. Returns None if the pool has no such board.
+    """A past board. A solved one of which no solve is kept is solved on request, and an earlier kept one answers where that cannot be done.
+
+    Returns None if the pool has no such board.
 
     now: Seconds since 1970. Raises as `PastBoards.board` and `PastSolves.at`.
     """
     try:
         return past_boards(here).board(rows, now)
     except NotKept as error:
-        solves = past_solves(here, rows.pool, board_name(rows.method, rows.part))
+        return _solved_again(here, rows, now, error)
+
+
+def _solved_again(here: Context, rows: PastRows, now: float, not_kept: NotKept) -> Board:
+    """The board of a solve on request, or the nearest kept one where that cannot be done. Raises `not_kept` without either."""
+    solves = past_solves(here, rows.pool, board_name(rows.method, rows.part))
+    try:
         if solves is None:
-            raise
-        try:
-            return solves.board(rows, now)
-        except NotFolded as why:
-            raise error.because(str(why)) from why
+            raise not_kept
+        return solves.board(rows, now)
+    except (NotFolded, InputError, SolverError) as error:
+        if not_kept.nearest is not None:
+            return not_kept.nearest
+        if isinstance(error, NotFolded):
+            raise not_kept.because(str(error)) from error
+        raise
 
 
 def past_solves(here: Context, pool: str, board: str) -> PastSolves | None:

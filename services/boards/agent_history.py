@@ -16,6 +16,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.outcomes import WEIGHT_ONE
 from ratings_core.records.roster import UNKNOWN
 from services.boards import reading
+from services.boards.agent_events import AgentEvent, agent_events
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.cursors import RULE, place_of, text_of
 from services.boards.history import KeptSolve, unpacked
@@ -25,6 +26,7 @@ from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.objects import BadObject
 from services.checkpoints.segments import DRAWN, LOST, WON
+from services.control.records import ControlState
 from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.boards")
@@ -102,6 +104,9 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True):
         points: The points, oldest first. Of more than the requested number, each of equal parts of the time keeps its first, last, lowest
             and highest point.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
+        events: What changed ratings besides outcomes in the requested time, oldest first: the newest 100 generations of the pool that
+            readers have seen, without its first one. Absent if the control log was not read.
+        events_total: Number of all events in this time. Absent as `events`.
     """
 
     pool: str
@@ -115,6 +120,8 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True):
     missing: int
     points: list[HistoryPoint]
     slice: str | msgspec.UnsetType = msgspec.UNSET
+    events: list[AgentEvent] | msgspec.UnsetType = msgspec.UNSET
+    events_total: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class OutcomeSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,6 +262,12 @@ def agent_history(
         points=[HistoryPoint(time=time, rating=rating, outcome=outcome) for time, rating, outcome in columns],
         slice=part or msgspec.UNSET,
     )
+
+
+def with_events(history: AgentHistory, control: ControlState, since: float | None, until: float | None) -> AgentHistory:
+    """The history with the events in the same time. control: State of the control log. since, until: As of `agent_history`."""
+    total, newest = agent_events(control, history.pool, history.agent, since, until)
+    return msgspec.structs.replace(history, events=newest, events_total=total)
 
 
 def agent_outcomes(

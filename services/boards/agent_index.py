@@ -35,6 +35,8 @@ _TALLIES: Final = {
 }
 _LOW: Final = np.int64(2**32 - 1)
 _MOST_TASK_SCORES: Final = 64
+"""Number of agents whose places on tasks an index keeps; all of them are dropped before one more is kept. With the default limit of 1,000
+tasks of a pool, these are at most 64,000 places."""
 _KEYS_AT_ONCE: Final = 1 << 18
 
 

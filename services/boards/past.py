@@ -92,17 +92,20 @@ class SeveralGenerations(Exception):  # noqa: N818 - names the fact
 
 
 class NotKept(InputError):  # noqa: N818 - names the fact
-    """The requested position or time is before all kept states.
+    """The requested position or time is before all kept states, or between two kept solves of which those between were removed.
 
     Args:
         when: The request.
         kept: Position and time (seconds since 1970) of each kept state. The attribute `kept` holds the positions, sorted.
         setting: Name of the setting that limits the number of kept states.
         why: Why the state cannot be folded again; empty if that was not tried.
+        nearest: The board of the newest kept solve at or before the moment, if solves after it were removed since; otherwise None.
     """
 
-    def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str, why: str = "") -> None:
-        self._asked = when, kept, setting
+    def __init__(
+        self, when: When, kept: Sequence[tuple[int, float]], setting: str, why: str = "", nearest: Board | None = None
+    ) -> None:  # fmt: skip
+        self._asked, self.nearest = (when, kept, setting), nearest
         self.kept = sorted({position for position, _ in kept})
         there = ", ".join(map(str, self.kept)) or "none yet"
         since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
@@ -137,13 +140,16 @@ class PastBoards:
         store: The store.
         files: The checkpoints.
         control: Returns the state of the control log; called only for live boards.
+        solves_kept: Number of newest solves of a board that are all kept (`EQUIRANK_SOLVES_KEPT`).
         contents: Folds pools again; None reads kept states only.
     """
 
     def __init__(
-        self, store: RedisStore, files: CheckpointStore, control: Callable[[], ControlState], contents: PastContents | None = None
+        self, store: RedisStore, files: CheckpointStore, control: Callable[[], ControlState], solves_kept: int,
+        contents: PastContents | None = None,
     ) -> None:  # fmt: skip
         self._store, self._files, self._control, self._contents = store, files, control, contents
+        self._solves_kept = solves_kept
 
     def board(self, rows: PastRows, now: float) -> Board | None:
         """Read a past board. Returns None if the pool has no such board.
@@ -153,7 +159,8 @@ class PastBoards:
             now: Seconds since 1970.
 
         Raises:
-            NotKept: The requested position or time is before all kept states, and cannot be folded again.
+            NotKept: The requested position or time is before all kept states, and cannot be folded again. For a solved board also if
+                solves before this moment were removed; then it has the `nearest` board.
             StillFolding: As of `PastContents`.
             SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, the request
                 names none, and the board cannot be folded again.
@@ -185,7 +192,10 @@ class PastBoards:
             _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in reached])
             solve = self._store.solved.past(rows.pool, board, at)
             if solve is not None and solve.past == history[at]:  # otherwise a solve was published between the two reads
-                return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
+                found = past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
+                if at < self._solves_kept or rows.when.position == found.position:
+                    return found
+                raise NotKept(rows.when, [(found.position, solve.past.solved_at)], "EQUIRANK_SOLVES_KEPT", nearest=found)
         raise keeps_changing(rows.pool, rows.method)
 
     def changes(self, wanted: BoardChange, now: float) -> Difference:

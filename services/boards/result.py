@@ -212,6 +212,7 @@ class SolvedBoard(Basis, frozen=True, kw_only=True):
         memory: Peak memory of the solving process in bytes.
         sequence: Number of the solve. The engine gives each solve a higher number than all solves before it.
         slice: Slice of the pool's outcomes that was solved, such as `language:English`; empty for all outcomes.
+        total: Number of agents on the board; only in the file of an earlier result, which has the best rows alone.
     """
 
     pool: str
@@ -222,6 +223,7 @@ class SolvedBoard(Basis, frozen=True, kw_only=True):
     memory: int = 0
     sequence: int = 0
     slice: str = ""
+    total: int | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def name(self) -> str:

@@ -96,7 +96,8 @@ def agent(
             of_slice = SliceName.parsed(text) if text else None
             answer = profile(store, head, index, name, now=now, provisional=settings.provisional, known=known, part=of_slice)
         elif asked == "--history":
-            answer = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500, part=text)
+            found = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500, part=text)
+            answer = found and agent_details.with_known_events(settings, found, low, high)
         else:
             answer = _page(asked, store, head, index, name, now=now, count=count or 20, cursor=cursor, method=method)
     if answer is None:

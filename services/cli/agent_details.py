@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from ratings_core.errors import InputError
 from services.backends import open_log
+from services.boards.agent_history import AgentHistory, with_events
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.logs import control_state
 from services.cli.options import name_and_value
 from services.control.details import NO_DETAILS, TEXT_FIELDS, AgentDetails, DetailsChange, check_tag_key
 from services.control.details_records import PoolDetails
@@ -67,6 +69,14 @@ def readable(settings: Settings, pool: str) -> PoolDetails:
         return read(settings, pool)
     except (LogError, NoPool):
         return PoolDetails()
+
+
+def with_known_events(settings: Settings, history: AgentHistory, since: float | None, until: float | None) -> AgentHistory:
+    """A history with its events; without them if the log cannot be read from this machine. Arguments as of `with_events`."""
+    try:
+        return with_events(history, control_state(settings), since, until)
+    except LogError:
+        return history
 
 
 def index_of(settings: Settings, head: PoolHead, part: str = "") -> AgentIndex | NoIndex:

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.methods.names import ONLINE
 from ratings_core.records.times import seconds
 from services.backends import open_store
@@ -157,7 +157,10 @@ def _past(settings: Settings, store: RedisStore, asked: PastBoard, count: int) -
 
 
 def _solved_again(settings: Settings, store: RedisStore, rows: "PastRows", not_kept: "NotKept") -> Board:
-    """The board of a solve on request. Raises `not_kept` with the reason if the pool cannot be folded to the position."""
+    """The board of a solve on request, or the nearest kept one where that cannot be done.
+
+    Raises `not_kept` with the reason if there is no such one, and the pool cannot be folded to the position.
+    """
     from services.boards.past_contents import NotFolded  # noqa: PLC0415 - imports kernels, which takes time
     from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
     from services.cli.logs import past_contents  # noqa: PLC0415
@@ -166,12 +169,16 @@ def _solved_again(settings: Settings, store: RedisStore, rows: "PastRows", not_k
 
     head, page = store.live.head(rows.pool), store.solved.page(rows.pool, board_name(rows.method, rows.part), 0, 1)
     with past_contents(settings, CheckpointStore(settings.checkpoint_url)) as contents:
-        if head is None or page is None or not page[1] or contents is None:
-            raise not_kept
         try:
+            if head is None or page is None or not page[1] or contents is None:
+                raise not_kept
             return PastSolves(head, page[0], contents, Solves(SOLVES_KEPT)).board(rows, time.time())
-        except NotFolded as why:
-            raise not_kept.because(str(why)) from why
+        except (NotFolded, InputError, SolverError) as why:
+            if not_kept.nearest is not None:
+                return not_kept.nearest
+            if isinstance(why, NotFolded):
+                raise not_kept.because(str(why)) from why
+            raise
 
 
 def _changed_live(settings: Settings, store: RedisStore, asked: PastBoard, against: int | None, count: int) -> Difference:
@@ -203,10 +210,10 @@ def _past_boards(settings: Settings, store: RedisStore, method: str) -> "Iterato
     files = CheckpointStore(settings.checkpoint_url)
     try:
         if method not in LIVE:
-            yield PastBoards(store, files, lambda: control_state(settings))
+            yield PastBoards(store, files, lambda: control_state(settings), settings.solves_kept)
             return
         with opened(settings) as (log, control):
-            yield PastBoards(store, files, control.refresh, PastStates(log, control.refresh, files, most=None))
+            yield PastBoards(store, files, control.refresh, settings.solves_kept, PastStates(log, control.refresh, files, most=None))
     except SeveralGenerations as error:
         numbers = ", ".join(map(str, error.generations))
         raise InputError("--generation", None, f"must be one of {numbers}, which all have a board at position {error.position}") from error

@@ -125,7 +125,12 @@ ENGINE: Final = (
     Metric("counter", "equirank_erasure_failures_total", "Failed erasures. They are retried."),
     Metric("counter", "equirank_outcomes_total", "Outcomes counted by serving generations.", ("partition",)),
     Metric("counter", "equirank_duplicates_total", "Outcomes dropped because their id was already counted.", ("partition",)),
-    Metric("counter", "equirank_conflicts_total", "Outcomes dropped because their id was counted with another body.", ("partition",)),
+    Metric(
+        "counter",
+        "equirank_conflicts_total",
+        "Outcomes dropped because their id was counted with another body, with or without a dead letter.",
+        ("partition",),
+    ),
     Metric("counter", "equirank_retractions_total", "Retractions folded by serving generations, including repeated ones.", ("partition",)),
     Metric(
         "gauge",

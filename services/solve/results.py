@@ -6,23 +6,26 @@ after a loss.
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
 import msgspec
 
-from services.boards.history import KeptSolve, kept
-from services.boards.result import SolvedBoard
+from services.boards.history import ROWS, KeptSolve, kept
+from services.boards.result import AgentRow, SolvedBoard
 from services.boards.slice_boards import is_sliced
 from services.boards.store.solved import SolvedBoards
+from services.boards.thinning import thinned
 from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 
 log = logging.getLogger("equirank.solve")
 
-_FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<board>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})\.json$")
+_FILE: Final = re.compile(
+    r"results/(?P<pool>[^/]+)/(?P<board>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})(?:-(?P<time>\d{10,}))?\.json$"
+)
 _END: Final = ".json"
 _INTERVALS_END: Final = "-intervals.json"
 
@@ -43,10 +46,19 @@ class NewestFile(NamedTuple):
     sequence: int
 
 
+class _Origin(msgspec.Struct):
+    """What a result file is read for before it is decided whether the result is kept. Its fields are those of `SolvedBoard`."""
+
+    solved_at: float
+    log: str = ""
+
+
 class ResultFiles:
     """One file per result. Its name holds pool, name of the board, generation, position and sequence.
 
-    The newest `most` results of each board are kept. The order of results is that of generation, position and sequence.
+    The newest `most` results of each board are kept as they are. Of earlier results, those of `thinned` are kept, at most 57: their files
+    have the best rows only, and their names end with the time of the solve in seconds since 1970. The order of results is that of
+    generation, position and sequence.
     If a result got intervals later, a second file beside it has the result with its intervals. It is read in place of the first one, and
     goes with it.
     """
@@ -55,22 +67,56 @@ class ResultFiles:
         self._files, self.most = files, most
 
     def write(self, board: SolvedBoard) -> str:
-        """Write one result, then remove the oldest results beyond the limit. Returns the name of the new file."""
+        """Write one result, then remove earlier results that are not to be kept. Returns the name of the new file."""
         written = self.add(board)
-        self.prune(Job(board.pool, board.name))
+        self.prune(board, written)
         return written
 
-    def prune(self, job: Job, newest: str | None = None) -> None:
-        """Remove the oldest results beyond the limit, but not the file `newest`.
+    def prune(self, board: SolvedBoard, newest: str) -> None:
+        """Remove earlier results that are not to be kept, and cut those that are kept beyond the newest `most`.
 
-        If one cannot be removed, a warning is logged, and the next call tries again.
+        If a file cannot be read, written or removed, a warning is logged, and the next call tries again.
+
+        Args:
+            board: The newest result.
+            newest: Name of its file, which stays as it is: results of another log can be at later positions.
         """
+        job = Job(board.pool, board.name)
         try:
-            for name in self.names(job)[: -self.most]:
-                if name != newest:
+            names, keep = self.names(job), {newest, *self.names_to_keep(job, board.log)}
+            for name in names:
+                if name not in keep:
+                    self.discard(name)
+            for name in _complete(names)[: -self.most]:
+                if name in keep - {newest} and (earlier := self.read(name)) is not None:
+                    self.add(_cut(earlier))
                     self.discard(name)
         except OSError as error:
             log.warning("an old result could not be removed: %s", error, extra={"pool": job.pool, "method": job.board})
+
+    def names_to_keep(self, job: Job, log: str) -> list[str]:
+        """Names of the files of one board that are kept, oldest result first: the newest `most`, and by the rule of `thinned` earlier ones.
+
+        Insight, results of other logs and unreadable ones are not kept beyond the newest `most`, because no history has them. log: identity
+        of the log.
+        """
+        names = self.names(job)
+        newest = set(_complete(names)[-self.most :])
+        earlier = [] if job.is_insight else [name for name in names if name not in newest]
+        times = {name: time for name in earlier if (time := self._date(name, log)) is not None}
+        dated = list(times)
+        kept_names = newest | {dated[at] for at in thinned(list(times.values()))}
+        return [name for name in names if name in kept_names]
+
+    def _date(self, name: str, log: str) -> float | None:
+        """Time of an earlier result in seconds since 1970; None if it is unreadable, or not of this log."""
+        if (time := _cut_time(name)) is not None:
+            return time
+        try:
+            origin = msgspec.json.decode(self._files.read(name), type=_Origin)
+        except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):
+            return None
+        return origin.solved_at if origin.log == log else None
 
     def rewrite(self, job: Job, change: Callable[[SolvedBoard], SolvedBoard], sequence: Callable[[], int]) -> dict[str, str]:
         """Apply `change` to all results of one board. The changed ones, and the newest one, are written with new sequences.
@@ -97,7 +143,8 @@ class ResultFiles:
     def add(self, board: SolvedBoard) -> str:
         """Write one result. Returns the name of the new file."""
         folder = _folder(Job(board.pool, board.name))
-        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}{_END}"
+        time = "" if board.total is msgspec.UNSET else f"-{max(0, int(board.solved_at)):010d}"
+        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}{time}{_END}"
         self._files.write(written, [msgspec.json.encode(board)])
         return written
 
@@ -122,7 +169,7 @@ class ResultFiles:
         None if the file is missing, incomplete after a crash, damaged, or written by an incompatible version. The sequence is that of the
         file's name: earlier releases numbered the files and not the boards.
         """
-        board = self._decoded(_with_intervals(name))
+        board = self._decoded(_with_intervals(name)) if _cut_time(name) is None else None
         board = self._decoded(name) if board is None else board
         match = _FILE.match(name)
         return msgspec.structs.replace(board, sequence=int(match["sequence"])) if board is not None and match else board
@@ -146,33 +193,45 @@ class ResultFiles:
         for _, names in groupby(self._named("results"), lambda name: name.split("/")[1:3]):
             files = list(names)
             sequence = max(int(match["sequence"]) for name in files if (match := _FILE.match(name)))
-            of_log = ((name, board) for name in reversed(files) if (board := self.read(name)) is not None and board.log == log)
+            complete = reversed(_complete(files))
+            of_log = ((name, board) for name in complete if (board := self.read(name)) is not None and board.log == log)
             for name, board in islice(of_log, 1):
-                yield NewestFile(name, board, min(len(files), self.most), sequence)
+                yield NewestFile(name, board, len(files), sequence)
 
     def newest(self, job: Job) -> Iterator[SolvedBoard]:
-        """The readable results of one board, newest first."""
-        for name in reversed(self.names(job)):
+        """The readable results of one board that have all of their rows, newest first."""
+        for name in reversed(_complete(self.names(job))):
             if (board := self.read(name)) is not None:
                 yield board
 
     def history(self, job: Job, log: str) -> list[KeptSolve]:
-        """The readable results to keep of one board that were computed from this log, in compact form, oldest first."""
-        return [kept(board) for name in self.names(job)[-self.most :] if (board := self.read(name)) is not None and board.log == log]
+        """The readable results to keep of one board that were computed from this log, in compact form, oldest first.
+
+        Cut results that are unreadable or of another log are removed: they would make each new history differ from the files for a month.
+        """
+        found = []
+        for name in self.names_to_keep(job, log):
+            board = self.read(name)
+            if board is not None and board.log == log:
+                found.append(kept(board))
+            elif _cut_time(name) is not None:
+                self.discard(name)
+        return found
 
     def of_pool(self, pool: str, log: str) -> list[SolvedBoard]:
         """The newest result of each method on one pool, ordered by method. Results of slices are left out.
 
         A method is also left out if its newest file is unreadable or was computed from another log.
         """
-        newest = {board: name for name in self._named(f"results/{pool}") if not is_sliced(board := name.split("/")[2])}
+        named = _complete(self._named(f"results/{pool}"))
+        newest = {board: name for name in named if not is_sliced(board := name.split("/")[2])}
         boards = [self.read(name) for _, name in sorted(newest.items())]
         return [board for board in boards if board is not None and board.log == log]
 
     def _named(self, folder: str) -> list[str]:
         """Names of the first files, in the order of pool, board, generation, position and sequence."""
         matches = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
-        return [match[0] for match in sorted(matches, key=lambda match: (*match.group("pool", "board", "order"), int(match["sequence"])))]
+        return [match[0] for match in sorted(matches, key=_place)]
 
 
 def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None = None) -> int | None:
@@ -199,12 +258,38 @@ def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard,
         return None
     if job.is_insight:
         return 0
-    count = min(len(files.names(job)), files.most)
-    if before is not None and boards.extend_history(job.pool, job.board, kept(before), kept(board), count):
+    count = len(files.names_to_keep(job, board.log))
+    if before is not None and boards.extend_history(job.pool, job.board, kept(before), kept(board), count, files.most):
         return count
     history = files.history(job, board.log)
     boards.publish_history(job.pool, job.board, history, board.sequence)
     return len(history)
+
+
+def _cut(board: SolvedBoard) -> SolvedBoard:
+    """A result as it is kept beyond the newest few: with what its history shows of it, the best rows, and without anything else."""
+    result = board.result
+    fields = ("agent", "rating", "rank", "rank_low", "rank_high", "low", "high")
+    rows = [AgentRow(**{field: getattr(row, field) for field in fields}) for row in result.agents[:ROWS]]
+    bare = msgspec.structs.replace(result, agents=rows, tasks=[], extra={})
+    return msgspec.structs.replace(board, result=bare, start=None, total=len(result.agents))
+
+
+def _cut_time(name: str) -> int | None:
+    """Time of the solve by the name of a cut result's file, in seconds since 1970; None for the file of a complete result."""
+    match = _FILE.match(name)
+    return None if match is None or match["time"] is None else int(match["time"])
+
+
+def _complete(names: Iterable[str]) -> list[str]:
+    """Those of the files that are not cut, in their order."""
+    return [name for name in names if _cut_time(name) is None]
+
+
+def _place(match: re.Match[str]) -> tuple[str, ...]:
+    """Sort key of a file's name: the order of results. A cut result comes before the complete one of the same solve."""
+    pool, board, order, sequence, time = match.group("pool", "board", "order", "sequence", "time")
+    return pool, board, order, f"{int(sequence):020d}", "cut" if time else "full"
 
 
 def _folder(job: Job) -> str:

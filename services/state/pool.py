@@ -313,7 +313,17 @@ class PoolState:
 def _conflicts(conflicting: Iterable[int], before: int) -> list[Refused]:
     """The dead letters of conflicting outcomes. conflicting: their indexes. before: number of conflicts before them."""
     return [
-        Refused(at, Reason.CONFLICTING_ID, "id", f"must be new: the pool counts another outcome with this id (conflict {number:,})")
+        Refused(at, Reason.CONFLICTING_ID, "id", f"must be new: the pool counts another outcome with this id ({_conflict_text(number)})")
         for number, at in enumerate(conflicting, before + 1)
         if has_letter(number)
     ]
+
+
+def _conflict_text(number: int) -> str:
+    """Which conflict has a letter, and which others have none."""
+    every = f"{_CONFLICTS_WITH_LETTER:,}"
+    if number < _CONFLICTS_WITH_LETTER:
+        return f"conflict {number:,}"
+    if number == _CONFLICTS_WITH_LETTER:
+        return f"conflict {number:,}; of later conflicts, one of {every} has a dead letter"
+    return f"conflict {number:,}; the {_CONFLICTS_WITH_LETTER - 1:,} conflicts before it have no dead letter"

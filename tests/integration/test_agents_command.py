@@ -75,6 +75,7 @@ def test_an_agent_has_a_profile_and_opponents(data: Path) -> None:
 def test_an_agent_has_a_history_and_outcomes(data: Path) -> None:
     history = json.loads(run(agent, data, "blitz", "bob", "--history", "--format", "json"))
     assert [point["outcome"] for point in history["points"]] == [1, 2, 3]
+    assert (history["events"], history["events_total"]) == ([], 0)
     assert json.loads(run(agent, data, "blitz", "bob", "--history", "--since", "1", "--format", "json"))["total"] == 0
     assert "3 points by sco" in run(agent, data, "blitz", "bob", "--history", "--method", "sco", "--points", "10")
     newest = json.loads(run(agent, data, "blitz", "bob", "--outcomes", "--count", "2", "--format", "json"))

@@ -398,17 +398,29 @@ class TestSolvedBoards:
         assert found[0].position == 9
 
     def test_a_history_that_grew_by_one_is_sent_by_its_newest(self, store: RedisStore) -> None:
-        solves = [kept(solved_of(position=at)) for at in range(1, 6)]
+        solves = [kept(msgspec.structs.replace(solved_of(position=at), solved_at=3600.0 * at)) for at in range(1, 6)]
         store.solved.publish(solved_of(position=1))
-        for first, end, whole in ((0, 2, True), (0, 3, False), (1, 4, False), (1, 4, False), (2, 5, False), (0, 2, True)):
+        for first, end, whole in ((0, 2, True), (0, 3, False), (0, 4, False), (0, 4, False), (1, 5, True), (0, 2, True)):
             before, newest = solves[end - 2 : end]
-            assert store.solved.extend_history("blitz", "maximal_lottery", before, newest, end - first) is not whole
+            assert store.solved.extend_history("blitz", "maximal_lottery", before, newest, end - first, 2) is not whole
             if whole:
                 store.solved.publish_history("blitz", "maximal_lottery", solves[first:end])
             positions = list(range(end, first, -1))
             assert [past.position for past in store.solved.history("blitz", "maximal_lottery")] == positions
             rows = [store.solved.past("blitz", "maximal_lottery", i) for i in range(end - first)]
             assert rows == solves[first:end][::-1]
+
+    def test_a_history_that_grows_is_thinned_as_the_files_are(self, store: RedisStore) -> None:
+        made = [msgspec.structs.replace(solved_of(position=at), solved_at=1800.0 * at) for at in range(8)]
+        solves, expected = list(map(kept, made)), [0, 2, 4, 6, 7]
+        store.solved.publish(made[0])
+        store.solved.publish_history("blitz", "maximal_lottery", solves[:2])
+        for at, count in ((2, 3), (3, 3), (4, 4), (5, 4), (6, 5), (7, 5)):
+            before, newest = solves[at - 1 : at + 1]
+            for wanted in (count + 1, count, count):
+                assert store.solved.extend_history("blitz", "maximal_lottery", before, newest, wanted, 2) is (wanted == count)
+        assert [past.position for past in store.solved.history("blitz", "maximal_lottery")] == expected[::-1]
+        assert [store.solved.past("blitz", "maximal_lottery", i) for i in range(5)] == [solves[at] for at in expected[::-1]]
 
     @pytest.mark.parametrize(("sequence", "replaced"), [(6, False), (7, True), (8, True), (None, True)])
     def test_a_history_never_replaces_that_of_a_newer_solve(self, store: RedisStore, sequence: int | None, replaced: bool) -> None:

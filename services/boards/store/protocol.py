@@ -86,7 +86,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         agents: Number of agents.
         tasks: Number of tasks.
         duplicates: Number of outcomes dropped because an outcome with their id and content was already counted.
-        conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted.
+        conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted. The first
+            thousand have a dead letter, and then each thousandth.
         retractions: Number of retractions.
         dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
         online: Names of the online methods.

@@ -247,17 +247,26 @@ if nothing was written."""
 
 APPEND: Final = _script(
     """
-local most, length = tonumber(ARGV[2]), redis.call('LLEN', KEYS[1])
-local before, last = redis.call('LINDEX', KEYS[1], -2), redis.call('LINDEX', KEYS[1], -1)
-if length == most and before == ARGV[3] and last == ARGV[4] then return 1 end
-if before ~= ARGV[1] or length < most - 2 then return 0 end
+local length, before, last = redis.call('LLEN', KEYS[1]), redis.call('LINDEX', KEYS[1], -2), redis.call('LINDEX', KEYS[1], -1)
+if length == tonumber(ARGV[2]) and before == ARGV[3] and last == ARGV[4] then return 1 end
+local removed, places = {}, {}
+for i = 5, #ARGV do removed[ARGV[i]] = true end
+for i = 0, length - 1, 2 do
+    if removed[redis.call('LINDEX', KEYS[1], i)] then table.insert(places, i) end
+end
+if before ~= ARGV[1] or length + 2 - 2 * #places ~= tonumber(ARGV[2]) then return 0 end
 redis.call('RPUSH', KEYS[1], ARGV[3], ARGV[4])
-redis.call('LTRIM', KEYS[1], -most, -1)
+for _, i in ipairs(places) do
+    redis.call('LSET', KEYS[1], i, '')
+    redis.call('LSET', KEYS[1], i + 1, '')
+end
+redis.call('LREM', KEYS[1], 0, '')
 return 1
 """
 )
-"""Appends two texts to a list. KEYS: list. ARGV: its last text but one, the length that it must have afterwards, the two texts. Returns 1
-if they were appended or are there already. Returns 0, without a change, if the last text but one differs or the list is too short."""
+"""Appends a pair of texts to a list of pairs, and removes pairs. KEYS: list. ARGV: first text of its last pair, the length that it must
+have afterwards, the two texts, first texts of the pairs to remove. Returns 1 if the list is so, or was already. Returns 0, without a
+change, if the last pair or the length would be another one."""
 
 EVERY_OTHER: Final = _script(
     """

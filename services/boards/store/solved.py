@@ -18,6 +18,7 @@ from services.boards.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_wind
 from services.boards.store.protocol import INSIGHT, StoredBoard, StoreError
 from services.boards.store.seen import Seen
 from services.boards.store.versions import in_season
+from services.boards.thinning import thinned
 from services.wire.pools import check_pool_name
 
 _UPLOAD_SECONDS: Final = 600
@@ -73,14 +74,29 @@ class SolvedBoards:
         texts = [_encode(part).decode() for solve in history for part in (solve.past, solve)]
         self._redis.call(scripts.REPLACE, names, ["" if sequence is None else sequence, *texts])
 
-    def extend_history(self, pool: str, method: str, before: KeptSolve, newest: KeptSolve, count: int) -> bool:
-        """Add the newest solve to the history in the store. Returns False, without a change, if the store lacks earlier solves.
+    def extend_history(self, pool: str, method: str, before: KeptSolve, newest: KeptSolve, count: int, most: int) -> bool:
+        """Add the newest solve to the history in the store, and remove earlier ones by the rule of `thinning`.
 
-        before: The solve before it. count: Number of kept solves, the newest one included.
+        Args:
+            pool: Name of the pool.
+            method: Name of the board.
+            before: The solve before the newest one.
+            newest: The newest solve.
+            count: Number of solves that the history then has.
+            most: Number of newest solves that are kept in any case.
+
+        Returns:
+            Whether the history has the solves that it should have. If not, it was not changed.
         """
         name = self._keys.history(check_pool_name(pool), check_method(method))
         last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))
-        return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts]))
+        earlier = [*self._redis.call(scripts.EVERY_OTHER, [name], []), texts[0]][:-most]
+        times = [past.solved_at for text in earlier if (past := self._redis.decoded(_decode_past, text)) is not None]
+        if len(times) < len(earlier):
+            return False
+        kept = set(thinned(times))
+        removed = [text for at, text in enumerate(earlier) if at not in kept]
+        return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts, *removed]))
 
     def history(self, pool: str, method: str) -> list[Past]:
         """The kept solves of a method, newest first. Insight has no history, because it has no rows to compare."""

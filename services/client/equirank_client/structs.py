@@ -15,10 +15,16 @@ BoardFormat: TypeAlias = Literal['json', 'csv', 'jsonl', 'arrow', 'parquet']
 Cause: TypeAlias = Literal['outcomes', 'generation', 'roster', 'parameters', 'version']
 
 
+Change: TypeAlias = Literal['season', 'start', 'settings', 'initial', 'retractions', 'aliases', 'bans', 'erasures', 'version']
+
+
 Format: TypeAlias = Literal['parquet', 'csv', 'jsonl']
 
 
 OutcomesFormat: TypeAlias = Literal['json', 'jsonl']
+
+
+OwnChange: TypeAlias = Literal['banned', 'unbanned', 'aliases', 'initial']
 
 
 SeasonStatus: TypeAlias = Literal['requested', 'starting', 'running', 'ended', 'closed']
@@ -89,6 +95,24 @@ class AgentDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     hidden: bool = False
 
 
+class AgentEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A generation of the pool: all outcomes were counted again by other rules, or a season began.
+
+    Attributes:
+        time: When the generation was made, in seconds since 1970. Readers see it once its outcomes are counted, mostly seconds later.
+        generation: Number of the generation.
+        changes: What differs from the generation before; empty if it counts the outcomes again by the same rules.
+        season: Name of the season that it begins. Absent if it continues one.
+        own: What differs for this agent; absent if nothing does. Which outcomes were retracted is known for the pool alone.
+    """
+
+    time: float
+    generation: int
+    changes: list[Change]
+    season: str | None = None
+    own: list[OwnChange] = []
+
+
 class AgentHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""An agent's rating over time.
 
@@ -104,6 +128,8 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         missing: Number of outcomes of the pool whose history should be kept and cannot be read. 0 for solved methods.
         points: The points, oldest first. Of more than the requested number, each of equal parts of the time keeps its first, last, lowest and highest point.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
+        events: What changed ratings besides outcomes in the requested time, oldest first: the newest 100 generations of the pool that readers have seen, without its first one. Absent if the control log was not read.
+        events_total: Number of all events in this time. Absent as `events`.
     """
 
     pool: str
@@ -117,6 +143,8 @@ class AgentHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     missing: int
     points: list[HistoryPoint]
     slice: str | None = None
+    events: list[AgentEvent] = []
+    events_total: int | None = None
 
 
 class AgentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1557,7 +1585,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         agents: Number of agents.
         tasks: Number of tasks.
         duplicates: Number of outcomes dropped because an outcome with their id and content was already counted.
-        conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted.
+        conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted. The first thousand have a dead letter, and then each thousandth.
         retractions: Number of retractions.
         dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
         online: Names of the online methods.

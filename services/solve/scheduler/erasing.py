@@ -3,7 +3,6 @@
 import logging
 from collections import Counter
 from collections.abc import Container
-from itertools import islice
 from typing import Final
 
 from services.control.erasures import ErasedName, NameMatcher
@@ -55,14 +54,20 @@ class ResultErasure(Container[Job]):
             self._left[job] = None
 
     def go_on(self, most: int) -> None:
-        """Replace names in the results of the next boards, those of complete pools first. most: number of boards.
+        """Replace names in the results of the next boards, those of complete pools first.
 
         After an error of the files, the board waits behind the others.
+
+        Args:
+            most: Number of results after which no further board is begun.
         """
-        for job in list(islice(self._left, most)):
+        searched = 0
+        for job in list(self._left):
+            if searched >= most:
+                return
             del self._left[job]
             try:
-                self._results.erase(job, NameMatcher(self._names[job.pool]))
+                searched += self._results.erase(job, NameMatcher(self._names[job.pool]))
             except OSError as error:
                 self._left[job] = None
                 self._troubles.warn(log, _TROUBLE, error, pool=job.pool, method=job.board)

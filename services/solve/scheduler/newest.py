@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from services.boards.erased_boards import without_names
 from services.boards.result import SolvedBoard
@@ -43,14 +44,15 @@ class NewestResults(Mapping[Job, JobResult]):
         engine: Number of this engine. A later engine has a higher one.
 
     Attributes:
-        forgotten: Jobs whose newest file was gone, and which have no new result yet. The store may still show the old one.
+        forgotten: Jobs whose newest file was gone and which have no new result yet, and removed jobs that may still have files; in the
+            order in which they were forgotten. The store may still show the old result.
     """
 
     def __init__(self, files: ResultFiles, log_identity: str, engine: int) -> None:
         self.files, self.log_identity = files, log_identity
         self._results: dict[Job, JobResult] = {}
         self._sequence = engine << _ENGINE_BITS
-        self.forgotten: set[Job] = set()
+        self.forgotten: dict[Job, None] = {}
 
     def load(self) -> None:
         """Read the results of earlier runs that were computed from this log."""
@@ -113,16 +115,17 @@ class NewestResults(Mapping[Job, JobResult]):
         board = self.files.read(result.file)
         return board and msgspec.structs.replace(board, start=None, error=result.board.error)
 
-    def erase(self, job: Job, names: NameMatcher) -> None:
-        """Replace erased names in all results of a board. The job may be a forgotten one.
+    def erase(self, job: Job, names: NameMatcher) -> int:
+        """Replace erased names in all results of a board. The job may be a forgotten one. Returns the number of these results.
 
         The newest result gets a higher sequence, so that a task which still has a name is refused by the store. The newest file is held
         from then on: a task that was lost may have written and published it. Raises `OSError`; a later call then does the rest.
         """
+        searched = len(self.files.names(job))
         files = self.files.rewrite(job, lambda board: without_names(board, names), self.next_sequence)
         result = self._results.get(job)
         if result is None:
-            return
+            return searched
         newest = None if result.file is None else self._newest_of(files)
         if newest is None:
             board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
@@ -130,11 +133,12 @@ class NewestResults(Mapping[Job, JobResult]):
         else:
             file, board = newest
             self._hold(job, msgspec.structs.replace(best_rows(board), error=result.board.error), file)
+        return searched
 
     def _newest_of(self, files: Mapping[str, str]) -> tuple[str, SolvedBoard] | None:
-        """The newest of rewritten files that is of this log, and its result. files: Result of `ResultFiles.rewrite`."""
+        """The newest complete one of rewritten files that is of this log, and its result. files: Result of `ResultFiles.rewrite`."""
         for name in reversed(list(files.values())):
-            if (board := self.files.read(name)) is not None and board.log == self.log_identity:
+            if (board := self.files.read(name)) is not None and board.log == self.log_identity and board.total is UNSET:
                 return name, board
         return None
 
@@ -149,18 +153,23 @@ class NewestResults(Mapping[Job, JobResult]):
         result.awaits_store = True
 
     def remove(self, job: Job) -> None:
-        """Drop a job and its files. The job may be a forgotten one."""
-        self.files.remove(job)
+        """Drop a job and its files. The job may be a forgotten one.
+
+        Raises `OSError` if a file cannot be removed. The job is then the last of the forgotten ones, until a later call removes the rest.
+        """
         self._results.pop(job, None)
-        self.forgotten.discard(job)
+        self.forgotten.pop(job, None)
+        self.forgotten[job] = None
+        self.files.remove(job)
+        del self.forgotten[job]
 
     def forget(self, job: Job) -> None:
         """Drop a job whose newest file is gone."""
         del self._results[job]
-        self.forgotten.add(job)
+        self.forgotten[job] = None
 
     def _hold(self, job: Job, board: SolvedBoard, file: str | None) -> JobResult:
         result = self._results.setdefault(job, JobResult(board))
         result.board, result.file, result.awaits_store = board, file, True
-        self.forgotten.discard(job)
+        self.forgotten.pop(job, None)
         return result

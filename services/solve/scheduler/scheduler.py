@@ -20,6 +20,7 @@ from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.control.erasures import ErasedName
 from services.control.records import ControlState
+from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals import plan as intervals
@@ -44,7 +45,10 @@ _PATIENCE_SECONDS: Final = 60.0
 _WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value, PENDING})
 """Statuses of a board for which no try has given a result."""
 _BOARDS_A_STEP: Final = 20
-"""Boards that a step removes, and boards in whose results it replaces erased names. The engine asks its shards between two steps."""
+"""Boards that a step removes. The engine asks its shards between two steps."""
+_RESULTS_A_STEP: Final = 200
+"""Results in which a step replaces erased names, and those of the board that is begun last."""
+_UNREMOVED: Final = "the result files of a removed board cannot be deleted, trying again: %s"
 _SUPERSEDED: Final = "superseded"
 """Status of a solve whose result the store refused, because a newer one was published or the method was removed."""
 _COST: Final = {name: method.cost for name, method in registry.METHODS.items()} | {insight.INSIGHT: insight.COST}
@@ -98,7 +102,7 @@ class SolveScheduler:
             {job: Given(data_of(board.generation, board.data), board.outcomes, board.parameters) for job, board in results.boards().items()}
         )
         self._plan, self._counters = _Plan(), _Counters()
-        self._contents, self._erasure = KnownContents(), ResultErasure(results)
+        self._contents, self._erasure, self._troubles = KnownContents(), ResultErasure(results), LogThrottle()
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in ended tries, plan and start due jobs, and publish results that the store lacks.
@@ -174,7 +178,7 @@ class SolveScheduler:
         for pool in {request.pool for request in control.erasures.requests} & entries.keys():
             if erased := control.generations[pool][entries[pool].generation].erased:
                 self._erasure.request(pool, erased)
-        self._erasure.go_on(_BOARDS_A_STEP)
+        self._erasure.go_on(_RESULTS_A_STEP)
         self._reconciler.note_erasing(now, self._erasure.left())
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
@@ -310,15 +314,20 @@ class SolveScheduler:
         """Remove the boards of methods that are no longer chosen for their pool, and of slices that it no longer has.
 
         A pool can lose thousands of boards at once, as at the begin of a season. Each takes calls of the store and of the files, so a step
-        removes the next few.
+        removes the next few. It ends at the first board whose files cannot be removed, because each such call may last until its deadline.
+        This board then waits behind the others.
         """
         known = chain(self._results, list(self._results.forgotten))
         retired = (job for job in known if job.pool in entries and job not in offered)
         for job in islice(retired, _BOARDS_A_STEP):
             if not self._reconciler.drop(job):
                 return
-            self._results.remove(job)
             self._ledger.forget(job)
+            try:
+                self._results.remove(job)
+            except OSError as error:
+                self._troubles.warn(log, _UNREMOVED, error, pool=job.pool, method=job.board)
+                return
 
     def _clear(self, entries: Mapping[str, PoolEntry]) -> None:
         """Remove an earlier generation's ratings if the new generation has no outcomes yet, as at the start of a season.

@@ -17,7 +17,6 @@ from services.boards.store.redis import RedisStore
 from services.boards.store.solved import SolvedBoards
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.insight import job as insight
-from services.solve.planning.jobs import Job
 from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
@@ -38,7 +37,7 @@ class Destination(msgspec.Struct, frozen=True):
     Attributes:
         store: URL of the store.
         log: Identity of the log.
-        most: Number of results that are kept of each board.
+        most: Number of newest results that are kept of each board.
         interval_seconds: Time limit for all replicates of one board.
         sequence: Number of the solve (`SolvedBoard.sequence`).
     """
@@ -124,7 +123,7 @@ def deliver(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before
     if delivery.superseded:
         files.discard(name)
     else:
-        files.prune(Job(board.pool, board.name), name)
+        files.prune(board, name)
     return delivery
 
 

@@ -205,9 +205,11 @@ def test_a_solved_method_is_solved_again_where_no_solve_is_kept(
     with store_of(settings) as store:
         published = msgspec.structs.replace(solved_of(POOL, method=method, position=30), log=log.outcomes.identity)
         store.solved.publish(published)
-        store.solved.publish_history(POOL, method, [kept(published)])
+        earlier = msgspec.structs.replace(published, position=5, solved_at=published.solved_at - 3600.0)
+        store.solved.publish_history(POOL, method, [kept(earlier)] + [kept(published)] * settings.solves_kept)
     kept_rows = [row.agent for row in published.result.agents]
-    assert [row["agent"] for row in board(client, method, position=30)["rows"]] == kept_rows, "a kept solve is not solved again"
+    for position in (5, 30):
+        assert [row["agent"] for row in board(client, method, position=position)["rows"]] == kept_rows, "a kept solve is not solved again"
     found = board(client, method, position=12)
     assert (found["source"], found["position"], found["outcomes"]) == ("past", 12, 120)
     assert {row["agent"]: row["rating"] for row in found["rows"]} == was[12]
@@ -220,7 +222,10 @@ def test_a_solved_method_is_solved_again_where_no_solve_is_kept(
     refused = [{"position": 20}, {"against": 12, "generation": 1}, {"against": 12, "position": 5}]
     assert [client.get(f"/v1/pools/{POOL}/boards/{method}/diff", params=params).status_code for params in refused] == [422] * 3
     log.archived = None
-    answer = client.get(f"/v1/pools/{POOL}/boards/{method}", params={"position": 13})
+    assert board(client, method, position=13)["position"] == 5, "the kept one is nearest"
+    shown = json.loads(run("top", "--pool", POOL, "--method", method, "--position", "5", "--format", "json"))
+    assert shown["position"] == 5
+    answer = client.get(f"/v1/pools/{POOL}/boards/{method}", params={"position": 4})
     assert (answer.status_code, "need an archive" in answer.text) == (410, True)
 
 

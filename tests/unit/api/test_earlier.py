@@ -15,6 +15,10 @@ from services.boards.reading import Earlier
 from services.boards.reading import board as board_of
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolHead
+from services.checkpoints.blob_files import BlobFiles
+from services.solve.planning.jobs import Job
+from services.solve.results import ResultFiles
+from services.solve.worker.tasks import deliver
 from tests.support.api import NOW, Running, check_answer
 from tests.support.boards import head_of, solved_of
 from tests.support.histories import FOLD, NAMES, folded, games, ratings_by_name, twin_rows
@@ -127,6 +131,27 @@ def test_a_solved_board_is_compared_with_the_newest_solve_that_is_a_day_old(api:
     assert [(row["agent"], row.get("earlier_rank"), row.get("earlier_rating")) for row in board["rows"]] == [
         ("bob", 2, 1.0), ("ann", 1, 2.0), ("new", None, None),
     ]  # fmt: skip
+
+
+def test_a_board_that_is_solved_all_the_time_is_compared_with_a_solve_of_a_day_before(
+    api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each 20 minutes for 30 hours: of the newest ten alone, the oldest would be three hours old."""
+    files, job = ResultFiles(BlobFiles(tmp_path.as_uri()), 10), Job("blitz", "bradley_terry")
+    written: list[int] = []
+    monkeypatch.setattr(files, "history", lambda job, log: written.append(1) or ResultFiles.history(files, job, log))
+    before = None
+    for number in range(90):
+        board = solve(number, 1200.0 * (89 - number), [("ann", float(number))])
+        found = deliver(files, api.store.solved, board, before)
+        assert found.history == len(api.store.solved.history("blitz", job.board))
+        before = board
+    assert len(written) == 1, "the store takes each later solve by itself"
+    assert api.store.solved.history("blitz", job.board) == [solved.past for solved in reversed(files.history(job, ""))]
+    answer = api.client.get(f"{BOARDS}/bradley_terry?count=9").json()
+    age = NOW - answer["earlier"]["time"]
+    assert (DAY <= age <= DAY + 7200.0, answer["earlier"]["day"]) == (True, True)
+    assert answer["rows"][0]["earlier_rating"] == 89 - age / 1200.0
 
 
 def test_a_solved_board_is_compared_with_the_oldest_solve_of_the_season_if_none_is_a_day_old(api: Running) -> None:

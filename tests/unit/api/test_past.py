@@ -87,7 +87,7 @@ class World:
         )
 
     def board(self, method: str, when: When, count: int = 100, generation: int | None = None) -> Board | None:
-        boards = PastBoards(self.store, self.files, lambda: self.control)  # type: ignore[arg-type]
+        boards = PastBoards(self.store, self.files, lambda: self.control, 10)  # type: ignore[arg-type]
         return boards.board(PastRows(POOL, method, when, 0, count, generation=generation), 5000.0)
 
 
@@ -154,10 +154,29 @@ def test_a_solve_that_comes_while_the_history_is_read_is_not_taken_for_an_earlie
             return super().past(pool, method, index)
 
     store = Solving([solved_of(POOL, position=at, ratings=[("a", float(at))]) for at in (12, 22)])
-    boards = PastBoards(store, world.files, lambda: world.control)  # type: ignore[arg-type]
+    boards = PastBoards(store, world.files, lambda: world.control, 10)  # type: ignore[arg-type]
     board = boards.board(PastRows(POOL, "maximal_lottery", When(15), 0, 10), 5000.0)
     assert board is not None
     assert (board.position, board.rows[0].rating) == (12, 12.0)
+
+
+def test_a_kept_solve_answers_for_later_positions_only_if_none_was_removed_after_it(world: World) -> None:
+    """The newest two are all that there were; of the earlier ones, some were removed."""
+    store = Store([solved_of(POOL, position=at, ratings=[("a", float(at))]) for at in (12, 22, 25)])
+    boards = PastBoards(store, world.files, lambda: world.control, 2)  # type: ignore[arg-type]
+    rows = PastRows(POOL, "maximal_lottery", When(12), 0, 10)
+    for position, expected in ((12, 12), (22, 22), (24, 22), (99, 25)):
+        board = boards.board(rows._replace(when=When(position)), 5000.0)
+        assert board is not None
+        assert board.position == expected
+    for position in (15, 21):
+        with pytest.raises(NotKept) as raised:
+            boards.board(rows._replace(when=When(position)), 5000.0)
+        assert raised.value.nearest is not None
+        assert raised.value.nearest.position == 12
+    with pytest.raises(NotKept) as raised:
+        boards.board(rows._replace(when=When(11)), 5000.0)
+    assert raised.value.nearest is None
 
 
 def test_boards_without_beliefs_show_none(believing: World) -> None:

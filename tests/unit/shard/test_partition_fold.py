@@ -119,8 +119,10 @@ def test_of_very_many_conflicts_the_first_thousand_and_then_each_thousandth_have
     stream = records([first, *([[{**first, "weight": 1.5 + i / 64} for i in range(j, j + 10)] for j in range(0, 3500, 10)])])
     partition, known = Partition(1, PARTITIONS), directory(created(pool))
     letters = [letter for start in range(0, len(stream), cut) for letter in partition.fold(stream[start : start + cut], known)]
-    numbers = [int(letter.rule.rpartition(" ")[2].strip(")").replace(",", "")) for letter in letters]
-    assert numbers == [*range(1, 1001), 2000, 3000]
+    told = [letter.rule.partition("(conflict ")[2].strip(")").partition("; ") for letter in letters]
+    assert [int(number.replace(",", "")) for number, _, _ in told] == [*range(1, 1001), 2000, 3000]
+    rest = "the 999 conflicts before it have no dead letter"
+    assert [missing for *_, missing in told] == [""] * 999 + ["of later conflicts, one of 1,000 has a dead letter", rest, rest]
     assert partition.pools[pool].content.counts["conflicts"] == 3500
     assert [(letter.offset, letter.item) for letter in letters[-2:]] == [(200, 9), (300, 9)]
 

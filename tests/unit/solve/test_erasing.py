@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from services.boards.history import KeptSolve
+from services.boards.history import KeptSolve, unpacked
 from services.boards.result import SolvedBoard
 from services.boards.slice_boards import SliceName
 from services.boards.store.backoff import Backoff
@@ -99,7 +99,7 @@ def test_each_step_searches_the_next_boards_and_those_of_complete_pools_come_fir
     erasure = ResultErasure(results)
     erasure.request(POOL, (NAME,))
     for left in (4, 2, 0):
-        erasure.go_on(2)
+        erasure.go_on(4)
         assert (len(erasure), erasure.left()) == (left, {POOL: left} if left else {})
         assert len(holders(tmp_path)) == left
         assert "copeland" not in holders(tmp_path)
@@ -126,7 +126,7 @@ def test_the_board_of_a_second_pool_does_not_wait_for_the_slices_of_the_first(tm
 def test_an_engine_that_starts_amid_an_erasure_ends_it(tmp_path: Path) -> None:
     erasure = ResultErasure(solved(tmp_path))
     erasure.request(POOL, (NAME,))
-    erasure.go_on(2)
+    erasure.go_on(3)
     assert len(holders(tmp_path)) == 4
     results = results_in(tmp_path, engine=2)
     again = ResultErasure(results)
@@ -180,6 +180,26 @@ def test_a_board_is_searched_again_after_a_task_of_an_earlier_generation(tmp_pat
     assert erasure.erased(POOL) == ()
     erasure.go_on(1)
     assert holders(tmp_path) == []
+
+
+def test_names_are_replaced_in_the_earlier_solves_that_a_board_keeps(tmp_path: Path) -> None:
+    results, job = results_in(tmp_path), Job(POOL, "copeland")
+    for hour in range(8):
+        board = solved_of(POOL, method="copeland", position=hour, ratings=[("ann", 1.0), ("bob", 0.5)])
+        results.files.write(msgspec.structs.replace(board, solved_at=3600.0 * hour, sequence=results.next_sequence()))
+    results.load()
+    before = results.files.history(job, "")
+    assert [solve.past.position for solve in before] == list(range(8)), "five newest, and one of each hour before"
+    erasure = ResultErasure(results)
+    erasure.request(POOL, (NAME,))
+    erasure.go_on(1)
+    assert holders(tmp_path) == []
+    after = results.files.history(job, "")
+    assert [solve.past for solve in after] == [solve.past for solve in before]
+    assert [[row.agent for row in unpacked(solve.rows)] for solve in after] == [[NAME.token, "bob"]] * 8
+    newest = results.complete(job)
+    assert newest is not None
+    assert newest.total is msgspec.UNSET
 
 
 def test_intervals_that_a_task_wrote_beside_a_rewritten_result_are_removed(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from services.boards.history import KeptSolve, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
+from services.boards.thinning import thinned
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.erasures import ErasureRequest, erased_name
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
@@ -88,13 +89,13 @@ class Store:
     def note_erasing(self, _: dict[str, int]) -> None:
         self._ask()
 
-    def extend_history(self, _: str, name: str, before: KeptSolve, newest: KeptSolve, count: int) -> bool:
+    def extend_history(self, _: str, name: str, before: KeptSolve, newest: KeptSolve, count: int, most: int) -> bool:
         self._ask()
-        history = self.histories.setdefault(name, [])
-        if not history or history[-1].past != before.past or len(history) < count - 1:
+        history = [*self.histories.get(name, []), newest]
+        kept = [history[at] for at in thinned([solve.past.solved_at for solve in history[:-most]])] + history[-most:]
+        if len(history) < 2 or history[-2].past != before.past or len(kept) != count:
             return False
-        history.append(newest)
-        del history[:-count]
+        self.histories[name] = kept
         return True
 
     def publish_history(self, _: str, name: str, history: Iterable[KeptSolve], sequence: int) -> None:

@@ -105,7 +105,8 @@ def test_intervals_go_with_their_result(tmp_path: Path) -> None:
     [board] = files.newest(JOB)
     assert isinstance(board.result.intervals, Intervals)
     newer = files.write(board_at(2))
-    assert [path.name for path in tmp_path.rglob("*.json")] == [Path(newer).name]
+    assert {path.name for path in tmp_path.rglob("*.json")} == {Path(file).name for file in files.names(JOB)}
+    assert [file == newer for file in files.names(JOB)] == [False, True]
 
 
 def test_a_new_result_is_never_the_one_that_is_removed(tmp_path: Path) -> None:
@@ -262,8 +263,10 @@ def test_a_result_is_written_although_an_older_one_cannot_be_removed(tmp_path: P
     results = NewestResults(ResultFiles(files, 2), "", 1)
     for position in range(1, 5):
         solve(results, board_at(position))
-    assert len(files.tree("results")) == 4, "each result once"
+    assert len(results.files.names(JOB)) == 5, "each result, and the first one also as it is kept"
+    assert [solved.past.position for solved in results.files.history(JOB, "")] == [1, 3, 4]
     assert "an old result could not be removed" in caplog.text
     files.refuses = False
     solve(results, board_at(5))
-    assert len(files.tree("results")) == 2
+    assert [solved.past.position for solved in results.files.history(JOB, "")] == [1, 4, 5]
+    assert len(files.tree("results")) == 3

@@ -12,6 +12,7 @@ from ratings_core.errors import InputError
 from ratings_core.methods.registry import NotApplicable
 from services.boards.history import KeptSolve
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
+from services.boards.slice_boards import SliceName
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
 from services.checkpoints.blob_files import BlobFiles
@@ -360,24 +361,24 @@ def test_a_plan_that_names_a_method_of_another_version_fails_alone(tasks: Solves
 
 
 def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_of_the_last(tasks: Solves, tmp_path: Path) -> None:
-    """Three of them at three positions, of two that are kept."""
+    """Four of them at four positions. Two are kept, and the first one of the hour."""
     control = ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
     settings = Settings(data=tmp_path, solves_kept=2)
     store = Store()
     runner = scheduler_in(settings, tasks, store)
-    for position in (1, 2, 3):
+    for position in (1, 2, 3, 4):
         for second in range(3):  # the method, then insight
             runner.step(100.0 * position + second, [manifest_at(position)], control)
             end_newest(tasks)
-    assert store.histories_held == {"copeland": [2, 3]}, "insight has none"
+    assert store.histories_held == {"copeland": [1, 3, 4]}, "insight has none"
     solves = [flight for flight in tasks.tasks if method_of(flight) == "copeland"]
     assert previous_of(solves[0]) is None
     names = [str(previous_of(flight)).rpartition("-")[0] for flight in solves[1:]]
-    assert names == [f"results/blitz/copeland/0000000001-{i:020d}" for i in (1, 2)]
+    assert names == [f"results/blitz/copeland/0000000001-{i:020d}" for i in (1, 2, 3)]
     again = Store()
-    scheduler_in(settings, tasks, again).step(400.0, [manifest_at(3)], control)
-    assert again.histories_held["copeland"] == [2, 3]
+    scheduler_in(settings, tasks, again).step(500.0, [manifest_at(4)], control)
+    assert again.histories_held["copeland"] == [1, 3, 4]
     assert again.boards["copeland"].version
 
 
@@ -644,6 +645,34 @@ def test_boards_of_slices_that_a_pool_lost_are_removed_a_few_at_a_time(tasks: So
     assert not [board for board in store.boards if "~" in board]
 
 
+def test_files_that_cannot_be_deleted_hold_up_no_other_board_and_no_solve(
+    tasks: Solves, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, (control, manifests), files = Store(), of_copeland(), ResultFiles(BlobFiles(tmp_path.as_uri()), 10)
+    for number in range(3):
+        kept = solved_of("blitz", method="copeland", position=1, ratings=[("a", 1.0)])
+        files.write(msgspec.structs.replace(kept, log="log", slice=f"map:{number}"))
+    refused, remove = SliceName("map", "0").board("copeland"), BlobFiles.remove
+
+    def removing(self: BlobFiles, name: str) -> None:
+        if f"/{refused}/" in name:
+            raise PermissionError(13, "Permission denied", name)
+        remove(self, name)
+
+    monkeypatch.setattr(BlobFiles, "remove", removing)
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log")
+    for now in range(4):
+        runner.step(float(now), manifests, control)
+    assert [path.parent.name for path in tmp_path.rglob("copeland~*/*.json")] == [refused]
+    assert not [board for board in store.boards if "~" in board], "readers do not see it any more"
+    assert method_of(tasks.newest) == "copeland", "the pool is solved"
+    [line] = [record for record in caplog.records if "cannot be deleted, trying again" in record.message]
+    assert (line.__dict__["pool"], line.__dict__["method"]) == ("blitz", refused)
+    monkeypatch.undo()
+    runner.step(4.0, manifests, control)
+    assert list(tmp_path.rglob("copeland~*/*.json")) == []
+
+
 def test_a_board_whose_file_was_gone_is_removed_with_its_method(tasks: Solves, tmp_path: Path) -> None:
     store = Store()
     runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log")
@@ -836,7 +865,7 @@ def test_a_board_that_may_hold_an_erased_name_is_solved_after_its_results_were_s
     runner.step(1.0, [of_generation(1, 1)], control)
     end_newest(tasks)
     started = len(tasks.tasks)
-    monkeypatch.setattr("services.solve.scheduler.scheduler._BOARDS_A_STEP", 0)
+    monkeypatch.setattr("services.solve.scheduler.scheduler._RESULTS_A_STEP", 0)
     for second in (100.0, 101.0):
         runner.step(second, [of_generation(2, 2)], control)
         assert (runner.health(second).erasing, store.erasing) == (2, {"blitz": 2})
