@@ -19,16 +19,31 @@ from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.demo import simulated
+from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard.generations.past_states import PastStates
 from services.solve.registry.methods import problem_for, solve
+from services.wire import events
 from services.wire.pools import Kind
 from tests.support.archiving import archive, fold, served_api
 from tests.support.boards import solved_of
 from tests.support.command_line import Run
 from tests.support.forgetting import forget
-from tests.support.worker import HOME, counted, folded_without, head_of, newest_digest, play, published, retract, store_of, until, working
+from tests.support.worker import (
+    HOME,
+    PARTITIONS,
+    counted,
+    folded_without,
+    head_of,
+    newest_digest,
+    play,
+    published,
+    retract,
+    store_of,
+    until,
+    working,
+)
 
 POOL = simulated.POOL
 METHODS = ("elo", "sco", "weng_lin", "outcomes")
@@ -87,6 +102,57 @@ def test_a_past_board_is_the_one_that_was_served(settings: Settings, log: Log, c
     assert board(client, position=10**9)["position"] == 30
     assert board(client, position=0)["rows"] == []
     assert board(client, at="1970-01-02T00:00:00Z")["rows"] == []
+
+
+def neighbour() -> str:
+    """Name of another pool of the same partition."""
+    return next(name for name in (f"neighbour-{i}" for i in range(1000)) if partition_of(name, PARTITIONS) == HOME)
+
+
+def play_neighbour(log: Log, settings: Settings, records: int) -> None:
+    """Append records of the neighbour, and wait until the partition has folded them."""
+    name = neighbour()
+    for _ in range(records):
+        games = [msgspec.structs.replace(simulated.game(0, 0.0), pool=name, id=f"neighbour-{log.outcomes.end(HOME)}")]
+        log.outcomes.append(HOME, [(name.encode(), record) for record in events.encode_records(games)])
+    with working(settings, log):
+        until(lambda: published_position(settings, name) == log.outcomes.end(HOME), "the neighbour is folded")
+
+
+def published_position(settings: Settings, pool: str) -> int:
+    with store_of(settings) as store:
+        head = store.live.head(pool)
+    return -1 if head is None else head.position
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_a_board_by_time_names_no_position_that_the_log_reached_later(
+    settings: Settings, log: Log, client: httpx.Client, archived: bool
+) -> None:
+    play_neighbour(log, settings, 2)
+    before = time.time()
+    fold(settings, log, 0, 100)
+    was, quiet = ratings(client), time.time()
+    play_neighbour(log, settings, 3)
+    until(lambda: head_of(settings).position == 15, "the quiet pool has the position of its partition")
+    busy = time.time()
+    with store_of(settings) as store:
+        newest = msgspec.structs.replace(solved_of(POOL, method="bradley_terry", position=15), log=log.outcomes.identity, solved_at=busy)
+        store.solved.publish(newest)
+        store.solved.publish_history(POOL, "bradley_terry", [kept(newest)])
+    if archived:
+        forget(settings, archive(settings))
+    for _ in range(2):  # a content that is kept answers as one that is folded
+        found = board(client, at=str(quiet))
+        assert (found["position"], found["outcomes"]) == (12, 100)
+        assert ratings(client, at=str(quiet)) == ratings(client, position=12) == was
+        solved = board(client, "bradley_terry", at=str(quiet))
+        assert (solved["position"], solved["outcomes"], solved["source"]) == (12, 100, "past")
+        assert 12 <= board(client, at=str(busy))["position"] <= 15
+        assert [board(client, position=position)["position"] for position in (14, 13, 15)] == [14, 13, 15]
+        assert ratings(client, position=14) == was
+    answer = client.get(f"/v1/pools/{POOL}/boards/elo", params={"at": str(before)})
+    assert (answer.status_code, "counts outcomes from position 2 on" in answer.text) == (410, True), answer.text
 
 
 def test_a_position_between_publications_has_a_board_and_a_cursor(settings: Settings, log: Log, client: httpx.Client) -> None:
@@ -190,7 +256,7 @@ def test_a_rating_is_explained_at_any_two_positions(settings: Settings, log: Log
 
 
 @pytest.mark.parametrize("method", ["bradley_terry", "maximal_lottery"])
-def test_a_solved_method_is_solved_again_where_no_solve_is_kept(
+def test_a_solved_method_is_solved_again_where_no_newestis_kept(
     settings: Settings, log: Log, client: httpx.Client, run: Run, method: str
 ) -> None:
     was = dict[int, dict[str, float | None]]()
