@@ -73,9 +73,9 @@ Online: TypeAlias = Annotated[
 ]
 Since: TypeAlias = Annotated[
     str | None,
-    QueryParameter(name="from", description="Only points at or after this time: a date, an ISO time or seconds since 1970."),
+    QueryParameter(description="Only points at or after this time: a date, an ISO time or seconds since 1970."),
 ]
-Until: TypeAlias = Annotated[str | None, QueryParameter(name="to", description="Only points before this time.")]
+Until: TypeAlias = Annotated[str | None, QueryParameter(description="Only points before this time.")]
 Points: TypeAlias = Annotated[
     int, QueryParameter(ge=LEAST_POINTS, le=MOST_POINTS, description="Largest number of points; of more, those that shape the curve.")
 ]
@@ -223,7 +223,7 @@ async def get_agent_history(
     _check_hidden(request, here, hidden=hidden)
     text = slice_text(part)
     head = await here.workers.readers.run(partial(_head, here, pool, text))
-    low, high = (None if time is None else seconds(time, name) for name, time in (("from", since), ("to", until)))
+    low, high = (None if time is None else seconds(time, name) for name, time in (("since", since), ("until", until)))
     read = partial(agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=text)
     online = method is None or method in head.online
     return await _of_agent(here, head, agent, read, hidden=hidden, part=text if online else "")

@@ -42,13 +42,13 @@ class Client(Connection):
         The pool need not have an agent of this name yet."""
         return self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
 
-    def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
+    def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, since: str | None = None, until: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
         r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
         its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
         pool are folded again for it, at most 2,000,000."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'since': since, 'until': until, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
     def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
@@ -101,12 +101,13 @@ class Client(Connection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
+    def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
         r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
 
-        Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
-        two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
+        Of an online method: what changed from the board at `against` to the one at `position`, or from `since` to `until`. Of a solved method
+        with `position`, `since` or `until`: the same, by two solves on request, which large pools are refused. Both need an archive for moments
+        of which nothing is kept."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'since': since, 'until': until, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
 
     def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
@@ -289,13 +290,13 @@ class AsyncClient(AsyncConnection):
         The pool need not have an agent of this name yet."""
         return await self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
 
-    async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
+    async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, since: str | None = None, until: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
         r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
         its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
         pool are folded again for it, at most 2,000,000."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'since': since, 'until': until, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
     async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
@@ -348,12 +349,13 @@ class AsyncClient(AsyncConnection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
+    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
         r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
 
-        Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
-        two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
+        Of an online method: what changed from the board at `against` to the one at `position`, or from `since` to `until`. Of a solved method
+        with `position`, `since` or `until`: the same, by two solves on request, which large pools are refused. Both need an archive for moments
+        of which nothing is kept."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'since': since, 'until': until, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
 
     async def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""

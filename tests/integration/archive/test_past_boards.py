@@ -70,8 +70,8 @@ def rows(client: httpx.Client, method: str, **when: Any) -> list[tuple[Any, ...]
     return sorted(tuple(row.get(name) for name in names) for row in board(client, method, **when)["rows"])
 
 
-def difference(client: httpx.Client, **query: int) -> dict[str, Any]:
-    answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params={"count": 1000, **query})
+def difference(client: httpx.Client, method: str = "elo", **query: Any) -> dict[str, Any]:
+    answer = client.get(f"/v1/pools/{POOL}/boards/{method}/diff", params={"count": 1000, **query})
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -211,6 +211,12 @@ def test_what_changed_between_two_positions_is_the_difference_of_their_boards(
     [
         ({}, "must be sent: elo is an online method, and every position has a board"),
         ({"against": 21, "position": 20}, "must be at most the position of the later board, 20"),
+        ({"against": 5, "since": "10"}, "must be one of the two"),
+        ({"against": 5, "position": 7, "until": "10"}, "must be one of the two"),
+        ({"since": "20", "until": "10"}, "must be at most `until`"),
+        ({"since": "2100-01-01", "position": 10}, "must be at most the position of the later board, 10"),
+        ({"against": "2026-11-26"}, "against is '2026-11-26': must be a whole number, a position of the log; send since for a time"),
+        ({"against": 5, "position": "2026-11-26"}, "must be a whole number, a position of the log; send until for a time"),
     ],
 )
 def test_a_difference_that_cannot_be_is_refused(
@@ -219,6 +225,26 @@ def test_a_difference_that_cannot_be_is_refused(
     fold(settings, log, 0, 200)
     answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params=params)
     assert (answer.status_code, words in answer.text) == (422, True), answer.text
+
+
+def test_what_changed_between_two_times_is_the_difference_of_their_positions(settings: Settings, log: Log, client: httpx.Client) -> None:
+    moments = list[str]()
+    for start, stop in ((0, 70), (70, 200), (200, 300)):
+        fold(settings, log, start, stop)
+        moments.append(str(time.time()))
+    with store_of(settings) as store:
+        newest = msgspec.structs.replace(solved_of(POOL, method="bradley_terry", position=30), log=log.outcomes.identity)
+        store.solved.publish(newest)
+        store.solved.publish_history(POOL, "bradley_terry", [kept(newest)])
+    forget(settings, archive(settings))
+    for method in ("elo", "bradley_terry"):
+        by_position, by_time = (
+            difference(client, method, **query) for query in ({"against": 7, "position": 20}, {"since": moments[0], "until": moments[1]})
+        )
+        assert by_time == by_position
+        assert [by_time[end]["position"] for end in ("before", "after")] == [7, 20]
+        assert difference(client, method, since=moments[1]) == difference(client, method, against=20, position=30)
+        assert difference(client, method, against=7, until=moments[1]) == by_position
 
 
 @pytest.mark.parametrize("method", ["elo", "bradley_terry", "copeland"])
