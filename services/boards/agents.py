@@ -69,8 +69,8 @@ class AgentList(msgspec.Struct, frozen=True, kw_only=True):
         total: Number of all agents of the pool.
         agents: The agents.
         next: Cursor of the agents after these; None at the end.
-        suggestions: If nothing is found, the nearest names, at most five: one edit or two, which insert, remove or replace a character, or
-            swap two.
+        suggestions: If nothing is found, the nearest names, at most five: those with one edit, then those of which a beginning has one
+            edit, then those with two. An edit inserts, removes or replaces a character, or swaps two.
     """
 
     pool: str

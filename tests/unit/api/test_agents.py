@@ -117,7 +117,11 @@ def test_rows_have_the_rating_and_rank_of_one_method(api: Running, pool: ServedP
 
 def test_a_misspelt_name_gives_the_nearest_ones(api: Running, pool: ServedPool) -> None:
     assert asked(api, query="Joana")["suggestions"] == ["Joanna"]
-    assert asked(api, query="agnet-1")["suggestions"] == ["agent-1", *(name for name in expected("agent") if name != "agent-1")]
+    begin, others = (
+        [name for name in expected("agent") if name != "agent-1" and name.startswith("agent-1") == begins] for begins in (True, False)
+    )
+    assert asked(api, query="agnet-1")["suggestions"] == ["agent-1", *begin, *others]
+    assert asked(api, query="Jaonn")["suggestions"] == ["Joanna", "Ann", "ann"]
     assert asked(api, query="ann")["suggestions"] == []
     far = asked(api, query="far from every name")
     assert (far["agents"], far["suggestions"], far["next"]) == ([], [], None)
