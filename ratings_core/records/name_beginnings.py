@@ -44,7 +44,7 @@ class NameBeginnings:
             count: Largest number of places.
         """
         out = np.empty(checks.count("count", count), np.int64)
-        return [int(place) for place in out[: _near(self._text, self._ends, self._sorted, query, out)]] if count else []
+        return [int(place) for place in out[: _near(self._text, self._ends, self._sorted, query.copy(), out)]] if count else []
 
 
 def _sorted(text: NDArray[np.uint8], ends: NDArray[np.integer]) -> NDArray[np.int32]:

@@ -57,6 +57,7 @@ from services.api.pool_agents import PoolAgents
 from services.api.pools import published
 from services.api.problems import RETRY, ApiError, release
 from services.api.security import Access
+from services.api.warming import warm
 from services.boards.reading import rows_of_agents
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
@@ -135,7 +136,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         feeds.end()
         past.stop()
 
-    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop=before_stop)
+    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop, partial(warm, store, indexes))
 
 
 def openapi_document() -> dict[str, Any]:
