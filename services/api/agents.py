@@ -13,7 +13,7 @@ from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Schema
 from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import QueryParameter
 
-from ratings_core.errors import MissingExtraError
+from ratings_core.errors import InputError, MissingExtraError
 from ratings_core.records.times import seconds
 from services.api.board_answers import Hidden
 from services.api.context import Agent, Context, Here, Pool, agent_name, context
@@ -25,7 +25,7 @@ from services.api.slices import SliceText
 from services.boards import agent_history, agents
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.agents import AgentList, AgentProfile, KnownAgents, OpponentList
+from services.boards.agents import AgentList, AgentProfile, KnownAgents, OpponentList, UnknownOpponent
 from services.boards.formats import BoardFormat
 from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.keys import METHOD_PATTERN
@@ -42,6 +42,7 @@ Query: TypeAlias = Annotated[
 ]
 Cursor: TypeAlias = Annotated[str | None, QueryParameter(max_length=400, description="`next` of the answer before.")]
 Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=200, description="Largest number of rows to return.")]
+Opponent: TypeAlias = Annotated[str | None, QueryParameter(description="Return only the record against this agent. Not with `cursor`.")]
 Rating: TypeAlias = Annotated[
     str | None,
     QueryParameter(
@@ -175,8 +176,11 @@ async def list_opponents(
     method: Forecast = None,
     hidden: Hidden = False,
     part: SliceText = None,
+    opponent: Opponent = None,
 ) -> OpponentList:
     """Return an agent's record against each opponent, most games first, with the expected score of their next game.
+
+    With `opponent`: against this one alone, also if they never met.
 
     Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
     slice, without expected scores.
@@ -188,9 +192,14 @@ async def list_opponents(
     if isinstance(index, NoIndex):
         raise _no_checkpoint(here, index)
     name = agent_name(agent)
+    if opponent is not None and cursor is not None:
+        raise InputError("opponent", opponent, "must not be sent with cursor: its record is one row")
     read = partial(agents.opponent_list, here.store, head, index, name, now=here.clock(), cursor=cursor, count=count, method=method)
     known = partial(here.pool_agents.details, pool)
-    answer = await here.workers.searches.run(lambda: read(known=KnownAgents(known(), None, hidden)))
+    try:
+        answer = await here.workers.searches.run(lambda: read(known=KnownAgents(known(), None, hidden), opponent=opponent))
+    except UnknownOpponent as error:
+        raise await here.workers.readers.run(partial(_no_agent, here, head, error.name)) from error
     if answer is None:
         raise await here.workers.readers.run(partial(_no_agent, here, head, name))
     return answer

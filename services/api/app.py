@@ -101,7 +101,14 @@ _ROUTES: Final = (
     *(seasons.list_seasons, seasons.start_season, seasons.withdraw_season, seasons.get_season_board),
     *(agents.list_agents, agents.get_agent, agents.list_opponents, agents.get_agent_history, agents.list_agent_outcomes),
     *(details.change_agent, details.change_agents),
-    *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
+    *(
+        insight.get_insight,
+        insight.plan_next,
+        predictions.predict,
+        predictions.get_matchups,
+        predictions.list_fair_opponents,
+        exports.export_outcomes,
+    ),
     *(streams.get_stream, operations.get_operations),
 )
 _OTHERS: Final = (health.livez, health.readyz, health.freshz, health.metrics, pages.get_page, pages.get_docs, pages.get_asset)

@@ -11,11 +11,12 @@ from litestar.openapi.spec import Example
 from litestar.params import Body, QueryParameter
 
 from services.api.bodies import LimitedBody
-from services.api.context import Context, Here, Pool, reads
+from services.api.context import Agent, Context, Here, Pool, agent_name, reads
 from services.api.described import Decoded, Described, problems
 from services.api.pools import published
 from services.api.problems import ApiError, nothing_yet
 from services.boards.agent_index import AgentIndex
+from services.boards.fair_opponents import MOST, FairOpponents, fair_opponents
 from services.boards.predictions import Match, Matchups, Predictions, UnknownAgents, matchups, predictions
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import PoolHead
@@ -32,6 +33,16 @@ Agents: TypeAlias = Annotated[
 ]
 OneMethod: TypeAlias = Annotated[
     str, QueryParameter(description="Name of an online method of the pool.", schema_extra={"pattern": f"^{METHOD_PATTERN}$"})
+]
+
+
+Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=MOST, description="Largest number of opponents to return.")]
+FairMethod: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Online method of the forecasts. Default: the pool's leading method if it forecasts, else its first one that does.",
+        schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
+    ),
 ]
 
 
@@ -80,6 +91,25 @@ async def predict(here: Here, pool: Pool, data: Annotated[PredictAsked, Body(exa
 def get_matchups(here: Here, pool: Pool, agents: Agents, method: OneMethod) -> Matchups:
     """Return the expected score of each of several agents against each other, and the probability of a tie."""
     return _read(here, pool, lambda head: matchups(here.store, head, agents, method))
+
+
+@get(
+    "/v1/pools/{pool:str}/agents/{agent:str}/fair-opponents",
+    tags=["forecasts"],
+    operation_class=Described,
+    responses=problems(404, 422, 503),
+)
+@reads
+def list_fair_opponents(here: Here, pool: Pool, agent: Agent, count: Count = 10, method: FairMethod = None) -> FairOpponents:
+    """Return the opponents whose next game with an agent is expected to be most even, the most even first.
+
+    They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
+    """
+    read = partial(
+        fair_opponents, here.store, agent=agent_name(agent), count=count, method=method, leading=here.pool_agents.leading_method(pool),
+        now=here.clock(), provisional=here.settings.provisional,
+    )  # fmt: skip
+    return _read(here, pool, lambda head: read(head, leaves_out=here.pool_agents.details(head.pool).is_hidden))
 
 
 async def _index(here: Context, head: PoolHead) -> AgentIndex | None:

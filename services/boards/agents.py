@@ -8,13 +8,15 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 import msgspec
+import numpy as np
 
 from ratings_core.errors import InputError
 from ratings_core.records.name_search import EXACT
-from ratings_core.records.names import is_name
+from ratings_core.records.names import check_name, is_name
+from ratings_core.records.roster import UNKNOWN
 from services.boards import reading
 from services.boards.agent_history import Streak, played
-from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Place, outcomes_of
+from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Opponents, Place, outcomes_of
 from services.boards.cursors import RULE, place_of, text_of
 from services.boards.display_names import DisplayNames, search
 from services.boards.predictions import expected_against
@@ -306,6 +308,14 @@ class _OpponentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="opponen
     opponent: int
 
 
+class UnknownOpponent(Exception):  # noqa: N818 - the answer is 404, as of a missing agent
+    """The pool or the slice has no such opponent. name: its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no agent {name!r}")
+
+
 _BEFORE_ALL: Final = Place(0, 2**62, -1)
 """The place before all agents."""
 
@@ -425,6 +435,7 @@ def opponent_list(
     count: int = 20,
     method: str | None = None,
     known: KnownAgents | None = None,
+    opponent: str | None = None,
 ) -> OpponentList | None:
     """An agent's record against each opponent; None if neither the checkpoint nor the store has the agent, or it is left out.
 
@@ -440,10 +451,12 @@ def opponent_list(
         count: Largest number of opponents.
         method: Online method of the expected scores; None for the first one that forecasts.
         known: What is known of the agents besides their games; None for nothing.
+        opponent: Only the record against this agent, also if they never met; None for all opponents.
 
     Raises:
-        InputError: The pool is not one of games, the cursor is not one of this request, the method cannot forecast, or there is a method
-            for a slice.
+        UnknownOpponent: The pool or the slice has no agent `opponent`, or it is left out.
+        InputError: The pool is not one of games, `opponent` is the agent, the cursor is not one of this request, the method cannot
+            forecast, or there is a method for a slice.
         StoreError: The store does not answer.
     """
     if index.entry.kind != Kind.GAMES:
@@ -460,11 +473,13 @@ def opponent_list(
     met = NO_OPPONENTS if agent is None else index.opponents(agent)
     begin = 0 if place is None else met.after(place.games, place.opponent)
     page = met.take(begin, count)
-    names = [index.name(int(opponent)) for opponent in page.agent]
+    names = [index.name(int(other)) for other in page.agent]
+    if opponent is not None:
+        page, names = _one_opponent(store, head, index, name, opponent, met, known), [opponent]
     chosen, expected = _expected(store, head, name, names, method, part)
     columns = (outcomes_of(weights).tolist() for weights in (page.games, page.wins, page.draws, page.losses))
     each = zip(names, *columns, expected, strict=True)
-    rest = begin + len(names) < len(met.agent)
+    rest = opponent is None and begin + len(names) < len(met.agent)
     last = _OpponentsPlace(head.generation, _checksum(name + part), int(page.games[-1]), int(page.agent[-1])) if rest else None
     return OpponentList(
         pool=head.pool,
@@ -482,6 +497,20 @@ def opponent_list(
         next=None if last is None else text_of(last),
         slice=part or msgspec.UNSET,
     )
+
+
+def _one_opponent(
+    store: RedisStore, head: PoolHead, index: AgentIndex, name: str, opponent: str, met: Opponents, known: KnownAgents | None
+) -> Opponents:
+    """The record against one opponent, with 0 games if the two did not meet. Raises as `opponent_list`."""
+    if check_name(opponent, "opponent") == name:
+        raise InputError("opponent", opponent, "must be another agent")
+    other = index.find(opponent)
+    is_there = other is not None or (not index.entry.slice and store.live.has(head.pool, head.generation, [opponent])[0])
+    if not is_there or (known is not None and known.leaves_out(opponent)):
+        raise UnknownOpponent(opponent)
+    at = np.flatnonzero(met.agent == (UNKNOWN if other is None else other))
+    return met.take(int(at[0]), 1) if len(at) else Opponents(np.full(1, UNKNOWN, np.int32), *np.zeros((3, 1), np.int64))
 
 
 def _expected(

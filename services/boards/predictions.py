@@ -121,7 +121,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     position: int
 
 
-class _OfPool(msgspec.Struct, frozen=True, kw_only=True):
+class OfPool(msgspec.Struct, frozen=True, kw_only=True):
     """What every answer with forecasts says of its pool; its subclasses describe the fields."""
 
     pool: str
@@ -129,7 +129,7 @@ class _OfPool(msgspec.Struct, frozen=True, kw_only=True):
     position: int
 
 
-class Predictions(_OfPool, frozen=True, kw_only=True):
+class Predictions(OfPool, frozen=True, kw_only=True):
     """Forecasts of games.
 
     Attributes:
@@ -147,7 +147,7 @@ class Predictions(_OfPool, frozen=True, kw_only=True):
     without: dict[str, str]
 
 
-class Matchups(_OfPool, frozen=True, kw_only=True):
+class Matchups(OfPool, frozen=True, kw_only=True):
     """Expected scores of agents against each other.
 
     Attributes:
@@ -204,17 +204,17 @@ def predictions(
         raise InputError("matches", len(agents), f"must have at most {_MOST_SEATS} agents in all")
     for i, match in enumerate(matches):
         _check_sides(f"matches[{i}].sides", match.sides)
-    chosen, names = _chosen(head, methods), _known(store, head, agents)
+    chosen, names = _chosen(head, methods), known_agents(store, head, agents)
     without: dict[str, str] = {}
     forecasts = []
     for method in chosen:
-        live, why = _ready(head, method)
+        live, why = ready(head, method)
         strengths = {} if live is None else _strengths(store, head, method, names)
         if live is None or isinstance(strengths, str):
             without[method] = why or str(strengths)
             continue
         made = [_forecast(live, match.sides, strengths) for match in matches]
-        forecasts.append(MethodForecasts(method=method, record=_record(head, method), matches=made))
+        forecasts.append(MethodForecasts(method=method, record=record_of(head, method), matches=made))
     met = [_met(index, match.sides, hidden) for match in matches]
     return Predictions(pool=head.pool, generation=head.generation, position=head.position, met=met, methods=forecasts, without=without)
 
@@ -230,8 +230,8 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
     if len(set(agents)) != len(agents) or len(agents) < 2:
         raise InputError("agents", _listed(agents), "must be two or more, each once")
     _chosen(head, [method])
-    names = _known(store, head, agents)
-    live, why = _ready(head, method)
+    names = known_agents(store, head, agents)
+    live, why = ready(head, method)
     strengths = {} if live is None else _strengths(store, head, method, names)
     if live is None or isinstance(strengths, str):
         raise InputError("method", method, f"must be a method that forecasts; {why or strengths}")
@@ -241,7 +241,7 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
         generation=head.generation,
         position=head.position,
         method=method,
-        record=_record(head, method),
+        record=record_of(head, method),
         agents=names,
         expected_scores=_without_diagonal(expected),
         ties=_without_diagonal(live.ties.probability(expected)),
@@ -267,8 +267,8 @@ def expected_against(
         InputError: The method is not an online method of the pool, or cannot forecast.
         StoreError: The store does not answer.
     """
-    chosen = next((one for one in _chosen(head, None if method is None else [method]) if _ready(head, one)[0] is not None), None)
-    live, why = (None, "") if (asked := chosen or method) is None else _ready(head, asked)
+    chosen = next((one for one in _chosen(head, None if method is None else [method]) if ready(head, one)[0] is not None), None)
+    live, why = (None, "") if (asked := chosen or method) is None else ready(head, asked)
     if live is None:
         if method is not None:
             raise InputError("method", method, f"must be a method that forecasts; {why}")
@@ -281,7 +281,7 @@ def expected_against(
     return chosen, [None if strength is None else next(scores) for strength in others]
 
 
-class _Forecaster(NamedTuple):
+class Forecaster(NamedTuple):
     """What the forecasts of a method need: its model, the scale of the log odds, and the probabilities of ties."""
 
     model: ForecastModel
@@ -310,7 +310,7 @@ def _chosen(head: PoolHead, methods: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(methods))
 
 
-def _known(store: RedisStore, head: PoolHead, agents: Sequence[str]) -> list[str]:
+def known_agents(store: RedisStore, head: PoolHead, agents: Sequence[str]) -> list[str]:
     """The different agents, in their order. Raises `InputError` for no name, and `UnknownAgents`."""
     names = list(dict.fromkeys(check_name(agent, "agent") for agent in agents))
     present = store.live.has(head.pool, head.generation, names)
@@ -319,12 +319,12 @@ def _known(store: RedisStore, head: PoolHead, agents: Sequence[str]) -> list[str
     return names
 
 
-def _ready(head: PoolHead, method: str) -> tuple[_Forecaster | None, str]:
+def ready(head: PoolHead, method: str) -> tuple[Forecaster | None, str]:
     """What a method's forecasts need; None, and why, if it forecasts nothing."""
     live = head.forecasts.get(method)
     if live is None:
         return None, _EARLIER
-    return (None, _NO_MODEL) if live.model is None else (_Forecaster(live.model, live.scale, Ties(live.classes)), "")
+    return (None, _NO_MODEL) if live.model is None else (Forecaster(live.model, live.scale, Ties(live.classes)), "")
 
 
 def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> dict[str, Strength] | str:
@@ -337,7 +337,7 @@ def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[
     return f"its board has no rating of {_listed(missing)}" if missing else {agent: one for agent, one in read.items() if one is not None}
 
 
-def _forecast(live: _Forecaster, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]) -> MatchForecast:
+def _forecast(live: Forecaster, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]) -> MatchForecast:
     teams = [live.model.team([strengths[agent] for agent in side]) for side in sides]
     log_odds = live.scale * live.model.log_odds(teams)
     scores = (expected_scores(log_odds).sum(axis=1) - 0.5) / (len(teams) - 1)
@@ -362,7 +362,8 @@ def _met(index: AgentIndex | None, sides: Sequence[Sequence[str]], hidden: Abstr
     return Met(games=wins + draws + losses, wins=wins, draws=draws, losses=losses, position=index.entry.position)
 
 
-def _record(head: PoolHead, method: str) -> Record:
+def record_of(head: PoolHead, method: str) -> Record:
+    """Record of the earlier forecasts of a method."""
     figures = head.prequential.get(method, {})
     kendall = figures.get("kendall")
     return Record(

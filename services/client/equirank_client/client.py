@@ -50,12 +50,14 @@ class Client(Connection):
         pool are folded again for it, at most 2,000,000."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'since': since, 'until': until, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
-    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
+    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, opponent: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
+
+        With `opponent`: against this one alone, also if they never met.
 
         Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
         slice, without expected scores."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), OpponentList)
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'opponent': opponent}, accept='application/json', repeatable=True), OpponentList)
 
     def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
@@ -134,6 +136,12 @@ class Client(Connection):
         The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
         every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
         return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
+
+    def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None) -> FairOpponents:
+        r"""Return the opponents whose next game with an agent is expected to be most even, the most even first.
+
+        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method}, accept='application/json', repeatable=True), FairOpponents)
 
     def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
         r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
@@ -298,12 +306,14 @@ class AsyncClient(AsyncConnection):
         pool are folded again for it, at most 2,000,000."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'since': since, 'until': until, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
-    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
+    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, opponent: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
+
+        With `opponent`: against this one alone, also if they never met.
 
         Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
         slice, without expected scores."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), OpponentList)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'opponent': opponent}, accept='application/json', repeatable=True), OpponentList)
 
     async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
@@ -382,6 +392,12 @@ class AsyncClient(AsyncConnection):
         The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
         every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
         return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
+
+    async def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None) -> FairOpponents:
+        r"""Return the opponents whose next game with an agent is expected to be most even, the most even first.
+
+        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method}, accept='application/json', repeatable=True), FairOpponents)
 
     async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
         r"""Return the expected score of each of several agents against each other, and the probability of a tie."""

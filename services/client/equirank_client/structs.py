@@ -693,6 +693,48 @@ class ErasedName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name_hash: str
 
 
+class FairOpponent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One opponent.
+
+    Attributes:
+        agent: Name of the opponent.
+        rating: Its rating by the method of the answer.
+        rank: Its rank by this method.
+        provisional: Whether its rating is based on few outcomes.
+        expected_score: Expected score of the agent of the request in its next game against the opponent; 1/2 is even.
+        tie: Probability of a tie.
+    """
+
+    agent: str
+    rating: float
+    rank: int
+    provisional: bool
+    expected_score: float
+    tie: float
+
+
+class FairOpponents(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Opponents of an agent whose game is expected to be most even.
+
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted, at least.
+        agent: Name of the agent.
+        method: Online method of the forecasts.
+        record: Record of the method's earlier forecasts.
+        opponents: The opponents, the most even game first.
+    """
+
+    pool: str
+    generation: int
+    position: int
+    agent: str
+    method: str
+    record: Record
+    opponents: list[FairOpponent]
+
+
 class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""All parts of the insight.
 
