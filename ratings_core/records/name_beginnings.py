@@ -159,7 +159,9 @@ def _near(
 ) -> int:
     """Write the first places of `NameBeginnings.near` to `out`. Returns their number."""
     exact = _range(text, ends, order, 0, len(order), 0, query)
-    low, high, k, count = np.int64(0), np.int64(len(order)), 0, 0
+    low: _Position = np.int64(0)
+    high: _Position = np.int64(len(order))
+    k, count = 0, 0
     while k < len(query) and low < high:
         count = _without(text, ends, order, low, high, query, k, exact, out, count)
         after, at = k + _width(query, k), low

@@ -118,18 +118,21 @@ async def list_agents(
     count: Count = 20,
     method: Rating = None,
     hidden: Hidden = False,
+    part: SliceText = None,
 ) -> AgentList:
     """Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
     Agents whose display name matches follow.
 
     Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
-    move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names.
+    move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names. With `slice`: only agents of the
+    slice, with their outcomes and ratings in it.
     """
     _check_hidden(request, here, hidden=hidden)
-    head = await here.workers.readers.run(partial(_head, here, pool))
-    index = await here.agents.get(head)
-    read = partial(agents.agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method)
+    of_slice = slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, of_slice))
+    index = await here.agents.get(head, of_slice)
+    read = partial(agents.agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method, part=of_slice)
     known = partial(_known, here, head, index, hidden=hidden)
     return await here.workers.searches.run(lambda: _listed(here, partial(read, provisional=here.settings.provisional, known=known())))
 
@@ -182,8 +185,8 @@ async def list_opponents(
 
     With `opponent`: against this one alone, also if they never met.
 
-    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
-    slice, without expected scores.
+    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, record and ratings are
+    those in the slice; expected scores then use the scale of the pool's forecasts.
     """
     _check_hidden(request, here, hidden=hidden)
     text = slice_text(part)

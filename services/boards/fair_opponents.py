@@ -8,7 +8,8 @@ import msgspec
 from ratings_core.errors import InputError
 from ratings_core.records.forecasts import expected_scores
 from services.boards import reading
-from services.boards.predictions import Forecaster, OfPool, Record, UnknownAgents, known_agents, ready, record_of
+from services.boards.predictions import Forecaster, OfPool, Record, UnknownAgents, known_agents, online_methods, ready, record_of
+from services.boards.slice_boards import board_name
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.runtime.settings import Provisional
@@ -48,17 +49,19 @@ class FairOpponents(OfPool, frozen=True, kw_only=True):
         method: Online method of the forecasts.
         record: Record of the method's earlier forecasts.
         opponents: The opponents, the most even game first.
+        slice: Slice of the pool whose ratings these are. Absent for all outcomes. Scale and record of the forecasts are those of the pool.
     """
 
     agent: str
     method: str
     record: Record
     opponents: list[FairOpponent]
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def fair_opponents(
     store: RedisStore, head: PoolHead, agent: str, count: int, *, method: str | None, leading: str, now: float, provisional: Provisional,
-    leaves_out: Callable[[str], bool] = lambda _: False,
+    leaves_out: Callable[[str], bool] = lambda _: False, part: str = "",
 ) -> FairOpponents:  # fmt: skip
     """The agents nearest to one by rating, in the order of how even the forecast of their game is.
 
@@ -76,24 +79,26 @@ def fair_opponents(
         now: Seconds since 1970.
         provisional: Rules that mark agents as provisional.
         leaves_out: Whether an agent is left out.
+        part: Slice of the pool, such as `language:English`, which the pool has; empty for all outcomes.
 
     Raises:
         InputError: The method is no online method of the pool, or no method forecasts.
         UnknownAgents: The pool has no such agent, or it is left out.
         StoreError: The store does not answer.
     """
-    chosen, live = _forecaster(head, method, leading)
-    (name,) = known_agents(store, head, [agent])
+    chosen, live = _forecaster(head, method, leading, part)
+    board = board_name(chosen, part)
+    (name,) = known_agents(store, head, [agent], part)
     around = (
-        None if leaves_out(name) else reading.around(store, head.pool, chosen, name, count=2 * count + 1, now=now, provisional=provisional)
+        None if leaves_out(name) else reading.around(store, head.pool, board, name, count=2 * count + 1, now=now, provisional=provisional)
     )
     if around is None:
-        raise UnknownAgents([name])
+        raise UnknownAgents([name], part)
     rows = {row.agent: row for row in around.rows if row.agent != name and not leaves_out(row.agent)}
-    own, *others = store.live.strengths(head, chosen, [name, *rows])
+    own, *others = store.live.strengths(head, board, [name, *rows])
     known = {opponent: strength for opponent, strength in zip(rows, others, strict=True) if strength is not None}
     if own is None:
-        raise UnknownAgents([name])
+        raise UnknownAgents([name], part)
     scores = expected_scores(live.scale * live.model.log_odds([own, *known.values()]))[0, 1:]
     ties = live.ties.probability(scores).tolist()
     found = [
@@ -115,17 +120,19 @@ def fair_opponents(
         method=chosen,
         record=record_of(head, chosen),
         opponents=sorted(found, key=lambda one: abs(one.expected_score - 0.5))[:count],
+        slice=part or msgspec.UNSET,
     )
 
 
-def _forecaster(head: PoolHead, method: str | None, leading: str) -> tuple[str, Forecaster]:
+def _forecaster(head: PoolHead, method: str | None, leading: str, part: str) -> tuple[str, Forecaster]:
     """The method of the forecasts, and what they need. Raises `InputError`."""
-    names = [method] if method is not None else [*([leading] if leading in head.online else []), *head.online]
+    online = online_methods(head, part)
+    names = [method] if method is not None else [*([leading] if leading in online else []), *online]
     reasons = []
     for name in names:
-        live, why = ready(head, name)
+        live, why = ready(head, name) if name in online else (None, "it is none of its online methods")
         if live is not None:
             return name, live
         reasons.append(f"{name}: {why}")
-    there = "; ".join(reasons) or "it has no online method"
-    raise InputError("method", method, f"must be an online method of pool {head.pool} that forecasts ({there})")
+    there, what = "; ".join(reasons) or "it has no online method", f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"
+    raise InputError("method", method, f"must be an online method of {what} that forecasts ({there})")

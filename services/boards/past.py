@@ -80,10 +80,11 @@ class BoardChange(NamedTuple):
         """Both moments. newest: Position of the newest board. Raises `InputError` for positions or times in the wrong order."""
         before, after = self.before, self.after or When(newest)
         if after.position is not None:
-            after = When(min(after.position, newest))
+            end = min(after.position, newest)
             if before.position is not None:
-                self.check_positions(before.position, after.position)
-        elif before.time is not None and after.time is not None and before.time > after.time:
+                self.check_positions(before.position, end)
+            return before, When(end)
+        if before.time is not None and after.time is not None and before.time > after.time:
             raise InputError("since", before.time, f"must be at most `until`, {after.time}")
         return before, after
 

@@ -15,14 +15,15 @@ from equirank_client.structs import *
 class Client(Connection):
     """Reads and writes an installation. Errors and arguments: `Connection`."""
 
-    def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentList:
+    def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentList:
         r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
         Agents whose display name matches follow.
 
         Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
-        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentList)
+        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names. With `slice`: only agents of the
+        slice, with their outcomes and ratings in it."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentList)
 
     def change_agents(self, pool: str, body: list[AgentChange]) -> AgentsChanged:
         r"""Change the details of many agents, by a JSON array, JSON lines or CSV. If one of them breaks a rule, nothing is changed.
@@ -55,8 +56,8 @@ class Client(Connection):
 
         With `opponent`: against this one alone, also if they never met.
 
-        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
-        slice, without expected scores."""
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, record and ratings are
+        those in the slice; expected scores then use the scale of the pool's forecasts."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'opponent': opponent}, accept='application/json', repeatable=True), OpponentList)
 
     def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
@@ -137,22 +138,26 @@ class Client(Connection):
         every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
         return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
 
-    def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None) -> FairOpponents:
+    def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None, slice: str | None = None) -> FairOpponents:
         r"""Return the opponents whose next game with an agent is expected to be most even, the most even first.
 
-        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method}, accept='application/json', repeatable=True), FairOpponents)
+        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
+        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), FairOpponents)
 
-    def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
-        r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method}, accept='application/json', repeatable=True), Matchups)
+    def get_matchups(self, pool: str, *, agents: Sequence[str], method: str, slice: str | None = None) -> Matchups:
+        r"""Return the expected score of each of several agents against each other, and the probability of a tie.
 
-    def predict(self, pool: str, body: PredictAsked) -> Predictions:
+        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), Matchups)
+
+    def predict(self, pool: str, body: PredictAsked, *, slice: str | None = None) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
         Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
-        Nothing is written, and no key is needed."""
-        return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
+        With `slice`: by ratings and games in the slice, with the scale and the record of the pool's forecasts. Nothing is written, and no key
+        is needed."""
+        return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), query={'slice': slice}, body=body, accept='application/json', repeatable=True), Predictions)
 
     def get_insight(self, pool: str, *, slice: str | None = None) -> Insight:
         r"""Report cycles, clones, links between agents, disagreements and forecasts.
@@ -271,14 +276,15 @@ class Client(Connection):
 class AsyncClient(AsyncConnection):
     """The same for asyncio. Errors and arguments: `AsyncConnection`."""
 
-    async def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentList:
+    async def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentList:
         r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
         Agents whose display name matches follow.
 
         Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
-        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentList)
+        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names. With `slice`: only agents of the
+        slice, with their outcomes and ratings in it."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentList)
 
     async def change_agents(self, pool: str, body: list[AgentChange]) -> AgentsChanged:
         r"""Change the details of many agents, by a JSON array, JSON lines or CSV. If one of them breaks a rule, nothing is changed.
@@ -311,8 +317,8 @@ class AsyncClient(AsyncConnection):
 
         With `opponent`: against this one alone, also if they never met.
 
-        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
-        slice, without expected scores."""
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, record and ratings are
+        those in the slice; expected scores then use the scale of the pool's forecasts."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'opponent': opponent}, accept='application/json', repeatable=True), OpponentList)
 
     async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
@@ -393,22 +399,26 @@ class AsyncClient(AsyncConnection):
         every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
         return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
 
-    async def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None) -> FairOpponents:
+    async def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None, slice: str | None = None) -> FairOpponents:
         r"""Return the opponents whose next game with an agent is expected to be most even, the most even first.
 
-        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method}, accept='application/json', repeatable=True), FairOpponents)
+        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
+        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), FairOpponents)
 
-    async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
-        r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method}, accept='application/json', repeatable=True), Matchups)
+    async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str, slice: str | None = None) -> Matchups:
+        r"""Return the expected score of each of several agents against each other, and the probability of a tie.
 
-    async def predict(self, pool: str, body: PredictAsked) -> Predictions:
+        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), Matchups)
+
+    async def predict(self, pool: str, body: PredictAsked, *, slice: str | None = None) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
         Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
-        Nothing is written, and no key is needed."""
-        return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
+        With `slice`: by ratings and games in the slice, with the scale and the record of the pool's forecasts. Nothing is written, and no key
+        is needed."""
+        return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), query={'slice': slice}, body=body, accept='application/json', repeatable=True), Predictions)
 
     async def get_insight(self, pool: str, *, slice: str | None = None) -> Insight:
         r"""Report cycles, clones, links between agents, disagreements and forecasts.
