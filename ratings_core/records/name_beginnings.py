@@ -22,7 +22,7 @@ class NameBeginnings:
     """Sorted names. Thread-safe, because nothing changes after construction. Memory: 4 bytes for each name.
 
     Args:
-        text: Bytes of n names in UTF-8, with a separator before and after each.
+        text: Bytes of n names in UTF-8, with a separator before and after each. Names have no control characters.
         ends: Positions of the separators, int (n + 1,).
     """
 

@@ -18,8 +18,16 @@ _POOLS: Final = 8
 def warm(store: RedisStore, indexes: AgentIndexes) -> None:
     """Load the kernels of reads, and the indexes of agents of the largest pools, largest last so that it is kept.
 
-    One index is loaded at a time, so a request for another pool waits for one load at most.
+    One index is loaded at a time, so a request for another pool waits for one load at most. A failure is logged: first requests load the
+    rest, and report what fails.
     """
+    try:
+        _load(store, indexes)
+    except Exception:
+        log.exception("kernels and indexes of agents cannot be loaded at the start: first requests load them")
+
+
+def _load(store: RedisStore, indexes: AgentIndexes) -> None:
     began = time.process_time()
     warm_reads()
     try:

@@ -43,19 +43,20 @@ class _Of(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A kept content. read: The pool has no record from the content's position to before this one."""
+    """A kept content. Its position is behind the last record of the pool, or that of a checkpoint that was written by its time.
+
+    read: The pool has no record from there to before this position.
+    """
 
     of: _Of
     content: PastContent
     read: int
 
-    def at(self, position: int, until: float) -> PastContent | None:
-        """The content at a position, or by the time `until`, at which the log had at most this position; None if more must be read."""
-        if self.read < position:
-            return None
+    def at(self, position: int, until: float) -> PastContent:
+        """The content at `position`, which is at most `read`; or by the time `until`, after which the log may have reached `position`."""
         entry = self.content.entry
         if until != inf or entry.position == position:
-            return self.content  # by a time: the log may have reached later positions after it
+            return self.content
         return self.content._replace(entry=msgspec.structs.replace(entry, position=position))
 
 
@@ -105,9 +106,9 @@ class PastStates:
         """The content of a generation before offset `end`, of records that the log took by `until`. Raises as `content`."""
         of = _Of(made.pool, made.number, erasing(control, made).erased)
         kept = self._nearest(of, end, until)
-        if kept is not None and (found := kept.at(end, until)) is not None:
+        if kept is not None and kept.read >= end:
             self._keep(kept)
-            return found
+            return kept.at(end, until)
         build, begun = self._begun(control, made, partition, end, until, kept)
         if build.state is not None and build.state.content.history is not None:
             build.state.content.history = None  # no board needs the ratings of each outcome, and tracing them takes time
@@ -118,11 +119,11 @@ class PastStates:
             raise NotFolded(f"generation {made.number} cannot be folded to position {end}: {build.failed}")
         if until < made.time and last.position == made.start and made.start and made.opening is None:  # when the log reached it is unknown
             raise NotFolded(f"generation {made.number} counts outcomes from position {made.start} on, and none that the log took by then")
-        content = _content_of(build.state, build.position if until == inf else last.position, last.time)
-        self._keep(_Kept(of, content, build.position))
+        kept = _Kept(of, _content_of(build.state, last.position, last.time), build.position)
+        self._keep(kept)
         if limit.reached and build.position < end:
             raise StillFolding(made.pool, build.position, end)
-        return content
+        return kept.at(build.position, until)
 
     def _begun(
         self, control: ControlState, made: Generation, partition: int, end: int, until: float, kept: _Kept | None
@@ -141,13 +142,14 @@ class PastStates:
         return Build.restored(state, kept.read), Folded(entry.position, kept.content.time)
 
     def _nearest(self, of: _Of, end: int, until: float) -> _Kept | None:
-        """The kept content with the highest position that is not beyond the limits."""
+        """The kept content that was read furthest, of those that are not beyond the limits."""
         known = [one for one in self._kept if one.of == of and one.content.entry.position <= end and one.content.time <= until]
         return max(known, key=lambda one: one.read, default=None)
 
     def _keep(self, kept: _Kept) -> None:
-        """Keep a content as the last used one, and drop those that were not used for longest."""
-        self._kept = [one for one in self._kept if one is not kept] + [kept]
+        """Keep a content as the last used one, in place of one of its position, and drop those that were not used for longest."""
+        place = kept.of, kept.content.entry.position
+        self._kept = [one for one in self._kept if (one.of, one.content.entry.position) != place] + [kept]
         while len(self._kept) > 1 and sum(one.content.nbytes for one in self._kept) > _KEPT_BYTES:
             del self._kept[0]
 

@@ -142,6 +142,7 @@ def test_a_board_by_time_names_no_position_that_the_log_reached_later(
         store.solved.publish_history(POOL, "bradley_terry", [kept(newest)])
     if archived:
         forget(settings, archive(settings))
+    assert board(client, position=15)["position"] == 15, "its content is kept, and is no board by time of this position"
     for _ in range(2):  # a content that is kept answers as one that is folded
         found = board(client, at=str(quiet))
         assert (found["position"], found["outcomes"]) == (12, 100)
