@@ -10,11 +10,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ratings_core.arrays.arena import pack
 from ratings_core.online import RATERS
-from ratings_core.records.name_search import INNER, NameSearch
-from ratings_core.records.names import are_names
-from ratings_core.records.roster import Roster
+from services.boards.warm_reads import warm_reads
 from services.checkpoints.segments import packed_segment
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
@@ -33,23 +30,15 @@ from services.wire.pools import Kind
 
 _POOL: Final = "warm"
 _SIDES: Final = [Side(agents=["a"], place=1), Side(agents=["b"], place=1), Side(agents=["c"], place=2)]
-_NAMES: Final = [f"agent-{number}" for number in range(1000)]
-"""More than a new table of names has room for."""
 _GAME: Final = GameEvent(v=1, id="game", pool=_POOL, time=0.0, task="task", sides=_SIDES)
 _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task", scores={"a": 2.0, "b": 1.0})
 
 
 def warm() -> None:
     """Fold records of each form, fold outcomes of each kind by every online method, write and restore the state as checkpoints do, with
-    its history, and solve it by what the demo's pool of its kind has. Search names.
+    its history, and solve it by what the demo's pool of its kind has. Read agents.
     """
-    are_names(_NAMES)
-    roster = Roster()
-    roster.intern(_NAMES)
-    roster.lookup(_NAMES)
-    search = NameSearch(pack(_NAMES), np.arange(len(_NAMES), dtype=np.int32))
-    search.find("agent", INNER, 0, 1)
-    search.nearest("agnet-1", 1)
+    warm_reads()
     Partition(0, 1).fold(
         TopicRecords([Record(offset, value, 0.0) for offset, value in enumerate([encode([_GAME]), _stream()])]), _directory()
     )

@@ -100,6 +100,13 @@ class AgentIndexes:
         loaded = self._current(head, part)
         return None if loaded is None or loaded.dropped else loaded.index
 
+    def load(self, head: PoolHead) -> None:
+        """Load the index of a pool, unless it is loaded, and wait until the load has ended. Not for the event loop."""
+        ended = threading.Event()
+        self.loaded(head)
+        self._workers.finish(ended.set)  # after the load, because one thread takes both in their order
+        ended.wait()
+
     async def begin(self, head: PoolHead, seconds: float, part: str = "") -> None:
         """If no index of the generation was loaded or is being loaded, load it and wait for at most this long."""
         if self._current(head, part) is None and ((head.pool, part), head.generation) not in self._first_loads:

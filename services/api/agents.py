@@ -13,7 +13,7 @@ from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Schema
 from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import QueryParameter
 
-from ratings_core.errors import MissingExtraError
+from ratings_core.errors import InputError, MissingExtraError
 from ratings_core.records.times import seconds
 from services.api.board_answers import Hidden
 from services.api.context import Agent, Context, Here, Pool, agent_name, context
@@ -25,7 +25,7 @@ from services.api.slices import SliceText
 from services.boards import agent_history, agents
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.agents import AgentList, AgentProfile, KnownAgents, OpponentList
+from services.boards.agents import AgentList, AgentProfile, KnownAgents, OpponentList, UnknownOpponent
 from services.boards.formats import BoardFormat
 from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.keys import METHOD_PATTERN
@@ -42,6 +42,7 @@ Query: TypeAlias = Annotated[
 ]
 Cursor: TypeAlias = Annotated[str | None, QueryParameter(max_length=400, description="`next` of the answer before.")]
 Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=200, description="Largest number of rows to return.")]
+Opponent: TypeAlias = Annotated[str | None, QueryParameter(description="Return only the record against this agent. Not with `cursor`.")]
 Rating: TypeAlias = Annotated[
     str | None,
     QueryParameter(
@@ -73,9 +74,9 @@ Online: TypeAlias = Annotated[
 ]
 Since: TypeAlias = Annotated[
     str | None,
-    QueryParameter(name="from", description="Only points at or after this time: a date, an ISO time or seconds since 1970."),
+    QueryParameter(description="Only points at or after this time: a date, an ISO time or seconds since 1970."),
 ]
-Until: TypeAlias = Annotated[str | None, QueryParameter(name="to", description="Only points before this time.")]
+Until: TypeAlias = Annotated[str | None, QueryParameter(description="Only points before this time.")]
 Points: TypeAlias = Annotated[
     int, QueryParameter(ge=LEAST_POINTS, le=MOST_POINTS, description="Largest number of points; of more, those that shape the curve.")
 ]
@@ -117,18 +118,21 @@ async def list_agents(
     count: Count = 20,
     method: Rating = None,
     hidden: Hidden = False,
+    part: SliceText = None,
 ) -> AgentList:
     """Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
     Agents whose display name matches follow.
 
     Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
-    move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names.
+    move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names. With `slice`: only agents of the
+    slice, with their outcomes and ratings in it.
     """
     _check_hidden(request, here, hidden=hidden)
-    head = await here.workers.readers.run(partial(_head, here, pool))
-    index = await here.agents.get(head)
-    read = partial(agents.agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method)
+    of_slice = slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, of_slice))
+    index = await here.agents.get(head, of_slice)
+    read = partial(agents.agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method, part=of_slice)
     known = partial(_known, here, head, index, hidden=hidden)
     return await here.workers.searches.run(lambda: _listed(here, partial(read, provisional=here.settings.provisional, known=known())))
 
@@ -175,11 +179,14 @@ async def list_opponents(
     method: Forecast = None,
     hidden: Hidden = False,
     part: SliceText = None,
+    opponent: Opponent = None,
 ) -> OpponentList:
     """Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
-    slice, without expected scores.
+    With `opponent`: against this one alone, also if they never met.
+
+    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, record and ratings are
+    those in the slice; expected scores then use the scale of the pool's forecasts.
     """
     _check_hidden(request, here, hidden=hidden)
     text = slice_text(part)
@@ -188,9 +195,14 @@ async def list_opponents(
     if isinstance(index, NoIndex):
         raise _no_checkpoint(here, index)
     name = agent_name(agent)
+    if opponent is not None and cursor is not None:
+        raise InputError("opponent", opponent, "must not be sent with cursor: its record is one row")
     read = partial(agents.opponent_list, here.store, head, index, name, now=here.clock(), cursor=cursor, count=count, method=method)
     known = partial(here.pool_agents.details, pool)
-    answer = await here.workers.searches.run(lambda: read(known=KnownAgents(known(), None, hidden)))
+    try:
+        answer = await here.workers.searches.run(lambda: read(known=KnownAgents(known(), None, hidden), opponent=opponent))
+    except UnknownOpponent as error:
+        raise await here.workers.readers.run(partial(_no_agent, here, head, error.name)) from error
     if answer is None:
         raise await here.workers.readers.run(partial(_no_agent, here, head, name))
     return msgspec.structs.replace(answer, display_names=here.pool_agents.names_of(pool, (row.agent for row in answer.opponents)))
@@ -224,7 +236,7 @@ async def get_agent_history(
     _check_hidden(request, here, hidden=hidden)
     text = slice_text(part)
     head = await here.workers.readers.run(partial(_head, here, pool, text))
-    low, high = (None if time is None else seconds(time, name) for name, time in (("from", since), ("to", until)))
+    low, high = (None if time is None else seconds(time, name) for name, time in (("since", since), ("until", until)))
     read = partial(agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points, part=text)
     online = method is None or method in head.online
     answer = await _of_agent(here, head, agent, read, hidden=hidden, part=text if online else "")

@@ -57,6 +57,7 @@ from services.api.pool_agents import PoolAgents
 from services.api.pools import published
 from services.api.problems import RETRY, ApiError, release
 from services.api.security import Access
+from services.api.warming import warm
 from services.boards.reading import rows_of_agents
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
@@ -100,7 +101,14 @@ _ROUTES: Final = (
     *(seasons.list_seasons, seasons.start_season, seasons.withdraw_season, seasons.get_season_board),
     *(agents.list_agents, agents.get_agent, agents.list_opponents, agents.get_agent_history, agents.list_agent_outcomes),
     *(details.change_agent, details.change_agents),
-    *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
+    *(
+        insight.get_insight,
+        insight.plan_next,
+        predictions.predict,
+        predictions.get_matchups,
+        predictions.list_fair_opponents,
+        exports.export_outcomes,
+    ),
     *(streams.get_stream, operations.get_operations),
 )
 _OTHERS: Final = (health.livez, health.readyz, health.freshz, health.metrics, pages.get_page, pages.get_docs, pages.get_asset)
@@ -135,7 +143,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         feeds.end()
         past.stop()
 
-    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop=before_stop)
+    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop, partial(warm, store, indexes))
 
 
 def openapi_document() -> dict[str, Any]:

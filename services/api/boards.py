@@ -32,7 +32,7 @@ from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
 from services.boards.past import BoardChange, PastRows
-from services.boards.past_contents import When
+from services.boards.past_contents import When, when_of
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
 from services.boards.slice_boards import SliceName, activity_of, dimension_of, is_sliced, method_of, slice_of, slice_text
@@ -52,8 +52,8 @@ Against: TypeAlias = Annotated[
     QueryParameter(
         ge=0,
         le=2**63 - 1,
-        description="Position of the earlier solve. Default: the solve before the newest one. An online method needs it, and has a board "
-        "at every position that the archive reaches.",
+        description="Position of the earlier solve. Default: the solve before the newest one. An online method needs it or `since`, and "
+        "has a board at every position that the archive reaches.",
         schema_extra={"minimum": 0},
     ),
 ]
@@ -66,6 +66,14 @@ Later: TypeAlias = Annotated[
         schema_extra={"minimum": 0},
     ),
 ]
+Since: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Time of the earlier board, in place of `against`: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970. A "
+        "solved method is then solved on request at both moments."
+    ),
+]
+Until: TypeAlias = Annotated[str | None, QueryParameter(description="Time of the later board, in place of `position`.")]
 Summary: TypeAlias = Annotated[int, QueryParameter(ge=0, le=200, description="Number of first rows of each board; 0 for names only.")]
 
 
@@ -247,26 +255,32 @@ async def compare_solves(
     method: Method,
     against: Against = None,
     position: Later = None,
+    since: Since = None,
+    until: Until = None,
     count: Count = 50,
     part: SliceText = None,
     generation: OfGeneration = None,
 ) -> Difference:
     """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
 
-    Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
-    two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept.
+    Of an online method: what changed from the board at `against` to the one at `position`, or from `since` to `until`. Of a solved method
+    with `position`, `since` or `until`: the same, by two solves on request, which large pools are refused. Both need an archive for moments
+    of which nothing is kept.
     """
+    before, after = when_of(against, since, ("against", "since")), when_of(position, until, ("position", "until"))
     head = await here.workers.readers.run(partial(here.store.live.head, check_pool_name(pool)))
     live = head is not None and method in head.live_methods
-    if live or position is not None:
-        if against is None:
-            what = f"{method} is an online method" if live else "with position, the method is solved at both"
-            raise InputError("against", None, f"must be sent: {what}, and every position has a board")
-        wanted = BoardChange(pool, method, against, position, count, generation, slice_text(part))
+    if live or after is not None or since is not None:
+        if before is None:
+            what = f"{method} is an online method" if live else "with position or until, the method is solved at both"
+            raise InputError("against, since", None, f"must be sent: {what}, and every position has a board")
+        wanted = BoardChange(pool, method, before, after, count, generation, slice_text(part))
         read = partial(_changes_of_live, here, head, wanted) if live else partial(_changes_solved_again, here, wanted)
         return await here.workers.past.run(read)
     if generation is not None:
-        raise InputError("generation", generation, "must be sent with position: else the two solves are kept ones, of any generation")
+        raise InputError(
+            "generation", generation, "must be sent with position, since or until: else the two solves are kept ones, of any generation"
+        )
     return await here.workers.readers.run(partial(_changes_of_solved, here, pool, method, against, count, part))
 
 

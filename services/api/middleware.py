@@ -56,11 +56,15 @@ _POLICY: Final = (b"content-security-policy", policy("'none'").encode())
 class RequestMiddleware:
     """ASGI middleware around the application. The framework's own middleware is not called for requests without a route.
 
-    before_stop: ends requests that would not end by themselves. The server calls it before it waits for requests under way.
+    before_stop: ends requests that would not end by themselves. The server calls it before it waits for requests under way. warm: prepares
+    what first requests would wait for. The server calls it on a thread when it starts.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, metrics: Metrics, before_stop: Callable[[], None] = lambda: None) -> None:
-        self._app, self._access, self._metrics, self.before_stop = app, access, metrics, before_stop
+    def __init__(
+        self, app: ASGIApp, access: Access, metrics: Metrics, before_stop: Callable[[], None] = lambda: None,
+        warm: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._app, self._access, self._metrics, self.before_stop, self.warm = app, access, metrics, before_stop, warm
         self._counters: dict[tuple[str, str, int], Counter] = {}
         self._histograms: dict[str, Histogram] = {}
 

@@ -16,6 +16,8 @@ from services.api.problems import ApiError
 _WRONG_TYPE: Final = re.compile(r"Expected `(int|float|bool)(?: \| null)?`, got `str`")
 """What msgspec says of a text in a query that is not of the parameter's type."""
 _KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+_BY_TIME: Final = {"position": ("at", "until"), "against": ("since",), "from": ("since",), "to": ("until",)}
+"""Parameter of a log position -> the parameters of a route that name the same moment by time."""
 
 
 async def known_parameters(request: Request) -> None:  # type: ignore[type-arg]
@@ -49,6 +51,8 @@ def _text(request: Request, name: str, rule: str) -> str:  # type: ignore[type-a
         return "the body is empty: send what /openapi.json describes"
     if wrong := _WRONG_TYPE.fullmatch(rule):
         rule = f"must be {_KINDS[wrong[1]]}"
+        by_time = [other for other in _BY_TIME.get(name, ()) if other in _parameters(request.route_handler)]
+        rule += "".join(f", a position of the log; send {other} for a time" for other in by_time)
     sent = request.query_params.getall(name, [])
     return f"{name} is {', '.join(map(repr, sent))}: {rule}" if sent else f"{name or 'request'}: {rule}"
 

@@ -57,8 +57,8 @@ class PoolAgents:
         """Pool -> the newest head that was noted, or for which columns were read. It tells whether the pool's index is old."""
         self._matching: OrderedDict[tuple[str, str, AgentFilter], Matching] = OrderedDict()
         """The least recently used first."""
-        self._names: OrderedDict[str, _Named] = OrderedDict()
-        """The least recently used first."""
+        self._names: OrderedDict[tuple[str, str], _Named] = OrderedDict()
+        """Pool and slice -> display names. The least recently used first."""
         self._lock, self._building = threading.Lock(), threading.Lock()
 
     def details(self, pool: str) -> PoolDetails:
@@ -122,16 +122,16 @@ class PoolAgents:
         return (details.version, None) if head is None else AgentColumns(details, self._index(head, part)).version
 
     def display_names(self, pool: str, index: AgentIndex) -> DisplayNames:
-        """Return the display names of a pool's agents for a search. Those of a large pool may be some seconds old."""
+        """Return the display names of the agents of a pool or a slice for a search. Those of a large pool may be some seconds old."""
         key, now = (self.details(pool).version, index.entry.object), self._timer()
         with self._building:
-            known = self._names.get(pool)
+            known = self._names.get(of := (pool, index.entry.slice))
             if known is None or (known.key != key and (now >= known.due or known.key[1] != index.entry.object)):
                 found = DisplayNames(self.details(pool), index)
                 ended = self._timer()
                 known = _Named(key, found, ended + _REST * (ended - now))
-                self._names[pool] = known
-            self._names.move_to_end(pool)
+                self._names[of] = known
+            self._names.move_to_end(of)
             while len(self._names) > 1 and sum(one.names.nbytes for one in self._names.values()) > _MOST_BYTES:
                 self._names.popitem(last=False)
             return known.names

@@ -11,12 +11,15 @@ from litestar.openapi.spec import Example
 from litestar.params import Body, QueryParameter
 
 from services.api.bodies import LimitedBody
-from services.api.context import Context, Here, Pool, reads
+from services.api.context import Agent, Context, Here, Pool, agent_name, reads
 from services.api.described import Decoded, Described, problems
 from services.api.pools import published
-from services.api.problems import ApiError, nothing_yet
+from services.api.problems import ApiError, no_slice, nothing_yet
+from services.api.slices import SliceText
 from services.boards.agent_index import AgentIndex
+from services.boards.fair_opponents import MOST, FairOpponents, fair_opponents
 from services.boards.predictions import Match, Matchups, Predictions, UnknownAgents, matchups, predictions
+from services.boards.slice_boards import slice_text
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import PoolHead
 from services.wire.pools import check_pool_name
@@ -32,6 +35,16 @@ Agents: TypeAlias = Annotated[
 ]
 OneMethod: TypeAlias = Annotated[
     str, QueryParameter(description="Name of an online method of the pool.", schema_extra={"pattern": f"^{METHOD_PATTERN}$"})
+]
+
+
+Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=MOST, description="Largest number of opponents to return.")]
+FairMethod: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Online method of the forecasts. Default: the pool's leading method if it forecasts, else its first one that does.",
+        schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
+    ),
 ]
 
 
@@ -64,50 +77,83 @@ class PredictBody(Decoded[PredictAsked]):
     responses=problems(404, 408, 413, 415, 422, 503),
     response_description="The forecasts.",
 )
-async def predict(here: Here, pool: Pool, data: Annotated[PredictAsked, Body(examples=[_EXAMPLE])]) -> Predictions:
+async def predict(
+    here: Here, pool: Pool, data: Annotated[PredictAsked, Body(examples=[_EXAMPLE])], part: SliceText = None
+) -> Predictions:  # fmt: skip
     """Forecast games of two or more sides by the online methods of a pool.
 
     Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
-    Nothing is written, and no key is needed.
+    With `slice`: by ratings and games in the slice, with the scale and the record of the pool's forecasts. Nothing is written, and no key
+    is needed.
     """
-    head = await here.workers.readers.run(partial(_head, here, pool))
-    index = await _index(here, head)
-    return await here.workers.readers.run(partial(_read, here, pool, partial(_predicted, here, data, index)))
+    text = slice_text(part)
+    head = await here.workers.readers.run(partial(_head, here, pool, text))
+    index = await _index(here, head, text)
+    return await here.workers.readers.run(partial(_read, here, pool, partial(_predicted, here, data, index, text), text))
 
 
 @get("/v1/pools/{pool:str}/matchups", tags=["forecasts"], operation_class=Described, responses=problems(404, 414, 422, 503))
 @reads
-def get_matchups(here: Here, pool: Pool, agents: Agents, method: OneMethod) -> Matchups:
-    """Return the expected score of each of several agents against each other, and the probability of a tie."""
-    return _read(here, pool, lambda head: matchups(here.store, head, agents, method))
+def get_matchups(here: Here, pool: Pool, agents: Agents, method: OneMethod, part: SliceText = None) -> Matchups:
+    """Return the expected score of each of several agents against each other, and the probability of a tie.
+
+    With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts.
+    """
+    text = slice_text(part)
+    return _read(here, pool, lambda head: matchups(here.store, head, agents, method, text), text)
 
 
-async def _index(here: Context, head: PoolHead) -> AgentIndex | None:
-    """The pool's index, for records of pairs; None if it cannot be read in time: forecasts do not need it."""
+@get(
+    "/v1/pools/{pool:str}/agents/{agent:str}/fair-opponents",
+    tags=["forecasts"],
+    operation_class=Described,
+    responses=problems(404, 422, 503),
+)
+@reads
+def list_fair_opponents(
+    here: Here, pool: Pool, agent: Agent, count: Count = 10, method: FairMethod = None, part: SliceText = None
+) -> FairOpponents:
+    """Return the opponents whose next game with an agent is expected to be most even, the most even first.
+
+    They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
+    With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts.
+    """
+    text = slice_text(part)
+    read = partial(
+        fair_opponents, here.store, agent=agent_name(agent), count=count, method=method, leading=here.pool_agents.leading_method(pool),
+        now=here.clock(), provisional=here.settings.provisional, part=text,
+    )  # fmt: skip
+    return _read(here, pool, lambda head: read(head, leaves_out=here.pool_agents.details(head.pool).is_hidden), text)
+
+
+async def _index(here: Context, head: PoolHead, part: str) -> AgentIndex | None:
+    """The index of the pool or the slice, for records of pairs; None if it cannot be read in time: forecasts do not need it."""
     with suppress(ApiError):
-        index = await here.agents.get(head)
+        index = await here.agents.get(head, part)
         return index if isinstance(index, AgentIndex) else None
     return None
 
 
-def _predicted(here: Context, asked: PredictAsked, index: AgentIndex | None, head: PoolHead) -> Predictions:
+def _predicted(here: Context, asked: PredictAsked, index: AgentIndex | None, part: str, head: PoolHead) -> Predictions:
     """The forecasts, with records of pairs if the index is of the generation that serves."""
     if index is None or index.entry.generation != head.generation:
-        return predictions(here.store, head, asked.matches, asked.methods)
-    return predictions(here.store, head, asked.matches, asked.methods, index, here.pool_agents.details(head.pool).hidden())
+        return predictions(here.store, head, asked.matches, asked.methods, part=part)
+    return predictions(here.store, head, asked.matches, asked.methods, index, here.pool_agents.details(head.pool).hidden(), part)
 
 
-def _head(here: Context, pool: str) -> PoolHead:
-    """The pool's head. Raises `ApiError` 404 for a pool without outcomes."""
+def _head(here: Context, pool: str, part: str) -> PoolHead:
+    """The pool's head. Raises `ApiError` 404 for a pool without outcomes or without the slice `part`."""
     head = published(here, check_pool_name(pool)).head
     if head is None:
         raise nothing_yet(pool)
+    if not head.has_slice(part):
+        raise no_slice(pool, part)
     return head
 
 
-def _read(here: Context, pool: str, read: Callable[[PoolHead], ForecastT]) -> ForecastT:
-    """Return what `read` makes of the pool's head. Raises `ApiError` 404 for a pool without outcomes and for unknown agents."""
-    head = _head(here, pool)
+def _read(here: Context, pool: str, read: Callable[[PoolHead], ForecastT], part: str) -> ForecastT:
+    """Return what `read` makes of the pool's head. Raises `ApiError` 404 as `_head` does, and for unknown agents."""
+    head = _head(here, pool, part)
     try:
         return read(head)
     except UnknownAgents as error:

@@ -27,7 +27,8 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         pool: Name of the pool.
         generation: Generation that readers see; None before the first outcome was folded. Another value than before is a switch.
-        position: Log offset up to which outcomes were counted; None before the first outcome was folded.
+        position: Log offset up to which outcomes were counted; None before the first outcome was folded. It also moves by records of other
+            pools, and such a move alone sends no event.
         outcomes: Number of outcomes counted.
         agents: Number of agents.
         boards: Names of the boards that the pool, or the slice, has.
@@ -127,7 +128,8 @@ class State:
 
     Args:
         number: Number of the state. It counts different states, so a reader knows how many it missed.
-        version: Digest of the `pool` event's data. Rows may differ at an equal version: after a solve, or after an erasure of a name.
+        version: Digest of the `pool` event's data without the position, which moves by records of other pools of the partition. Rows may
+            differ at an equal version: after a solve, or after an erasure of a name.
         pool: Data of the `pool` event.
         boards: Boards with their first `count` rows.
         count: Most rows of each board.
@@ -158,7 +160,7 @@ class State:
         digest = blake2b(self.version + msgspec.json.encode(parameters), digest_size=9)
         for event in self.board_events(wanted).values():
             digest.update(event.content)
-        return f"{self.pool.generation or 0}-{self.pool.position or 0}-{digest.hexdigest()}"
+        return f"{self.pool.generation or 0}-{self.pool.outcomes}-{digest.hexdigest()}"
 
     def rows_of(self, wanted: Wanted) -> dict[tuple[str, str], AgentRow]:
         """(agent, method) -> row, for the agents that a stream follows and the boards that it sends."""
@@ -195,7 +197,7 @@ def state_of(number: int, boards: Boards, count: int, agents: AgentRows, part: s
             pool=head.pool, generation=head.generation, position=head.position, outcomes=head.outcomes, agents=head.agents,
             boards=list(by_method), stopped=head.stopped, building=head.building, slice=part or msgspec.UNSET,
         )  # fmt: skip
-    version = blake2b(msgspec.json.encode(pool), digest_size=16).digest()
+    version = blake2b(msgspec.json.encode(msgspec.structs.replace(pool, position=None)), digest_size=16).digest()
     return State(number, version, pool, by_method, count, agents)
 
 

@@ -236,7 +236,7 @@ def agent_history(
         StoreError: The store does not answer.
     """
     if since is not None and until is not None and since >= until:
-        raise InputError("from, to", (since, until), "must be in order: `from` before `to`")
+        raise InputError("since, until", (since, until), "must be in order: `since` before `until`")
     if method is not None and method not in head.online:
         return _solved_history(store, head, name, method, now, since, until, points, part)
     at = kept_history(store, head, index, name)

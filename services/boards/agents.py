@@ -8,18 +8,20 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 import msgspec
+import numpy as np
 
 from ratings_core.errors import InputError
 from ratings_core.records.name_search import EXACT
-from ratings_core.records.names import is_name
+from ratings_core.records.names import check_name, is_name
+from ratings_core.records.roster import UNKNOWN
 from services.boards import reading
 from services.boards.agent_history import Streak, played
-from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Place, outcomes_of
+from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Opponents, Place, outcomes_of
 from services.boards.cursors import RULE, place_of, text_of
 from services.boards.display_names import DisplayNames, search
 from services.boards.predictions import expected_against
 from services.boards.reading import Board
-from services.boards.slice_boards import SliceName
+from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.control.details import AgentDetails
@@ -66,11 +68,12 @@ class AgentList(msgspec.Struct, frozen=True, kw_only=True):
             agent is found by its exact name. None if there is no checkpoint that can be read: then only an exact name is found, or without
             a query the agents with most outcomes, and `next` is None.
         method: Method of the ratings and ranks; None if the pool has no board of a method yet.
-        total: Number of all agents of the pool.
+        total: Number of all agents of the pool, or of the slice.
         agents: The agents.
         next: Cursor of the agents after these; None at the end.
-        suggestions: If nothing is found, the nearest names, at most five: one edit or two, which insert, remove or replace a character, or
-            swap two.
+        suggestions: If nothing is found, the nearest names, at most five: those with one edit, then those of which a beginning has one
+            edit, then those with two. An edit inserts, removes or replaces a character, or swaps two.
+        slice: Slice of the pool whose agents, outcomes and ratings these are, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -82,6 +85,7 @@ class AgentList(msgspec.Struct, frozen=True, kw_only=True):
     agents: list[FoundAgent]
     next: str | None
     suggestions: list[str]
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -263,8 +267,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
         generation: Generation of the pool.
         position: Log offset up to which games were counted: that of a checkpoint. An agent that is newer has no opponents yet.
         age_seconds: Seconds since the checkpoint was written.
-        method: Online method of the expected scores; None if no method of the pool forecasts, and in a slice, because forecasts are fitted
-            to the pool.
+        method: Online method of the expected scores; None if no method forecasts.
         total: Number of all opponents.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
@@ -308,6 +311,14 @@ class _OpponentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="opponen
     opponent: int
 
 
+class UnknownOpponent(Exception):  # noqa: N818 - the answer is 404, as of a missing agent
+    """The pool or the slice has no such opponent. name: its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no agent {name!r}")
+
+
 _BEFORE_ALL: Final = Place(0, 2**62, -1)
 """The place before all agents."""
 
@@ -323,19 +334,21 @@ def agent_list(
     method: str | None = None,
     provisional: Provisional = PROVISIONAL,
     known: KnownAgents | None = None,
+    part: str = "",
 ) -> AgentList:
-    """Agents of a pool whose names match a query.
+    """Agents of a pool, or of one of its slices, whose names match a query.
 
     Args:
         store: The store.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`; or why it is missing.
+        index: The index of the pool or the slice, of the generation of `head`; or why it is missing.
         query: Text that names equal, begin with or contain, without regard to case; empty for all agents.
         cursor: `next` of the answer before; None for the first agents.
         count: Largest number of agents.
         method: Method of ratings and ranks; None for the pool's first online method, or else its first solved method.
         provisional: Rules that mark agents as provisional.
         known: What is known of the agents besides their games; None for nothing.
+        part: Slice of the pool, such as `language:English`, which the pool has; empty for all outcomes.
 
     Raises:
         InputError: The cursor is not one of this request, or there is no board of the method.
@@ -343,15 +356,15 @@ def agent_list(
     """
     known = known or KnownAgents(PoolDetails())
     if isinstance(index, NoIndex):
-        return _without_index(store, head, index, query, cursor, count, method, provisional, known)
-    after, had_new = (None, False) if cursor is None else _after(head, query, cursor)
+        return _without_index(store, head, index, query, cursor, count, method, provisional, known, part)
+    after, had_new = (None, False) if cursor is None else _after(head, query + part, cursor)
     places = _visible_places(index, known, query, after, count + 1 + had_new)
     if had_new:
         places = [place for place in places if index.name(place.agent) != query]
-    new = [query] if cursor is None and not known.leaves_out(query) and _is_new(store, head, index, query, places) else []
+    new = [query] if cursor is None and not known.leaves_out(query) and _is_new(store, head, index, query, places, part) else []
     following, places = places[count - len(new) :], places[: count - len(new)]
     names = [*new, *(index.name(place.agent) for place in places)]
-    chosen, agents = _rated(store, head, names, method, provisional, known)
+    chosen, agents = _rated(store, head, names, method, provisional, known, part)
     last = places[-1] if places else _BEFORE_ALL
     return AgentList(
         pool=head.pool,
@@ -359,10 +372,11 @@ def agent_list(
         position=head.position,
         names_position=index.entry.position,
         method=chosen,
-        total=head.agents,
+        total=_total(head, part),
         agents=agents,
-        next=text_of(_AgentsPlace(head.generation, _checksum(query), had_new or bool(new), *last)) if following else None,
+        next=text_of(_AgentsPlace(head.generation, _checksum(query + part), had_new or bool(new), *last)) if following else None,
         suggestions=[] if agents or not query or cursor is not None else _nearest(index, known, query),
+        slice=part or msgspec.UNSET,
     )
 
 
@@ -427,6 +441,7 @@ def opponent_list(
     count: int = 20,
     method: str | None = None,
     known: KnownAgents | None = None,
+    opponent: str | None = None,
 ) -> OpponentList | None:
     """An agent's record against each opponent; None if neither the checkpoint nor the store has the agent, or it is left out.
 
@@ -442,10 +457,12 @@ def opponent_list(
         count: Largest number of opponents.
         method: Online method of the expected scores; None for the first one that forecasts.
         known: What is known of the agents besides their games; None for nothing.
+        opponent: Only the record against this agent, also if they never met; None for all opponents.
 
     Raises:
-        InputError: The pool is not one of games, the cursor is not one of this request, the method cannot forecast, or there is a method
-            for a slice.
+        UnknownOpponent: The pool or the slice has no agent `opponent`, or it is left out.
+        InputError: The pool is not one of games, `opponent` is the agent, the cursor is not one of this request, or the method
+            cannot forecast.
         StoreError: The store does not answer.
     """
     if index.entry.kind != Kind.GAMES:
@@ -462,11 +479,13 @@ def opponent_list(
     met = NO_OPPONENTS if agent is None else index.opponents(agent)
     begin = 0 if place is None else met.after(place.games, place.opponent)
     page = met.take(begin, count)
-    names = [index.name(int(opponent)) for opponent in page.agent]
-    chosen, expected = _expected(store, head, name, names, method, part)
+    names = [index.name(int(other)) for other in page.agent]
+    if opponent is not None:
+        page, names = _one_opponent(store, head, index, name, opponent, met, known), [opponent]
+    chosen, expected = expected_against(store, head, name, names, method, part)
     columns = (outcomes_of(weights).tolist() for weights in (page.games, page.wins, page.draws, page.losses))
     each = zip(names, *columns, expected, strict=True)
-    rest = begin + len(names) < len(met.agent)
+    rest = opponent is None and begin + len(names) < len(met.agent)
     last = _OpponentsPlace(head.generation, _checksum(name + part), int(page.games[-1]), int(page.agent[-1])) if rest else None
     return OpponentList(
         pool=head.pool,
@@ -486,15 +505,18 @@ def opponent_list(
     )
 
 
-def _expected(
-    store: RedisStore, head: PoolHead, agent: str, opponents: Sequence[str], method: str | None, part: str
-) -> tuple[str | None, list[float | None]]:
-    """The method and the expected scores as of `expected_against`; none in a slice. Raises `InputError` for a method of a slice."""
-    if not part:
-        return expected_against(store, head, agent, opponents, method)
-    if method is not None:
-        raise InputError("method", method, "must be left out with `slice`: forecasts are fitted to all outcomes of a pool")
-    return None, [None] * len(opponents)
+def _one_opponent(
+    store: RedisStore, head: PoolHead, index: AgentIndex, name: str, opponent: str, met: Opponents, known: KnownAgents | None
+) -> Opponents:
+    """The record against one opponent, with 0 games if the two did not meet. Raises as `opponent_list`."""
+    if check_name(opponent, "opponent") == name:
+        raise InputError("opponent", opponent, "must be another agent")
+    other = index.find(opponent)
+    is_there = other is not None or (not index.entry.slice and store.live.has(head.pool, head.generation, [opponent])[0])
+    if not is_there or (known is not None and known.leaves_out(opponent)):
+        raise UnknownOpponent(opponent)
+    at = np.flatnonzero(met.agent == (UNKNOWN if other is None else other))
+    return met.take(int(at[0]), 1) if len(at) else Opponents(np.full(1, UNKNOWN, np.int32), *np.zeros((3, 1), np.int64))
 
 
 def _without_index(
@@ -507,28 +529,41 @@ def _without_index(
     method: str | None,
     provisional: Provisional,
     known: KnownAgents,
+    part: str,
 ) -> AgentList:
     """What the store alone knows: an exact name, or the agents with the most outcomes. Raises `NoIndex` for a cursor."""
     if cursor is not None:
         raise NoIndex(str(index), retriable=True)  # not `index` itself: requests share it, and each raise would add to its traceback
     if query:
-        names = [query] if is_name(query) and store.live.has(head.pool, head.generation, [query])[0] else []
+        names = [query] if is_name(query) and _outcomes(store, head, [query], part)[0] is not None else []
     else:
-        pages = store.live.pages(head, [ACTIVITY], 0, count)
+        pages = store.live.pages(head, [board_name(ACTIVITY, part)], 0, count)
         names = [row.agent for page in pages for row in page.rows]
     names = [name for name in names if not known.leaves_out(name)]
-    chosen, agents = _rated(store, head, names, method, provisional, known)
+    chosen, agents = _rated(store, head, names, method, provisional, known, part)
     return AgentList(
         pool=head.pool,
         generation=head.generation,
         position=head.position,
         names_position=None,
         method=chosen,
-        total=head.agents,
+        total=_total(head, part),
         agents=agents,
         next=None,
         suggestions=[],
+        slice=part or msgspec.UNSET,
     )
+
+
+def _total(head: PoolHead, part: str) -> int:
+    """Number of the agents of the pool or of the slice."""
+    dimension, _, value = part.partition(":")
+    return next(one.agents for one in head.slices[dimension].values if one.value == value) if part else head.agents
+
+
+def _outcomes(store: RedisStore, head: PoolHead, names: Sequence[str], part: str) -> list[float | None]:
+    """Number of outcomes of each agent in the pool or the slice; None for agents that it does not have."""
+    return store.live.ratings_of(head, board_name(ACTIVITY, part), names) if names else []
 
 
 def _visible_places(index: AgentIndex, known: KnownAgents, query: str, after: Place | None, count: int) -> list[Place]:
@@ -548,11 +583,11 @@ def _nearest(index: AgentIndex, known: KnownAgents, query: str) -> list[str]:
     return [name for name in index.nearest(query, _SUGGESTIONS) if not known.leaves_out(name)]
 
 
-def _is_new(store: RedisStore, head: PoolHead, index: AgentIndex, query: str, places: Sequence[Place]) -> bool:
+def _is_new(store: RedisStore, head: PoolHead, index: AgentIndex, query: str, places: Sequence[Place], part: str) -> bool:
     """Whether the query is the name of an agent that is newer than the index. places: the first matches in the index."""
     if not is_name(query) or any(place.tier == EXACT and index.name(place.agent) == query for place in places):
         return False
-    return store.live.has(head.pool, head.generation, [query])[0] and index.find(query) is None
+    return _outcomes(store, head, [query], part)[0] is not None and index.find(query) is None
 
 
 def _after(head: PoolHead, query: str, cursor: str) -> tuple[Place, bool]:
@@ -564,28 +599,36 @@ def _after(head: PoolHead, query: str, cursor: str) -> tuple[Place, bool]:
 
 
 def _rated(
-    store: RedisStore, head: PoolHead, names: Sequence[str], method: str | None, provisional: Provisional, known: KnownAgents
+    store: RedisStore, head: PoolHead, names: Sequence[str], method: str | None, provisional: Provisional, known: KnownAgents, part: str
 ) -> tuple[str | None, list[FoundAgent]]:
     """The method of the ratings, and the agents of these names."""
-    solved = store.solved.methods(head.pool) if method is not None or not head.online else []
-    if method is not None and method not in {*head.online, *solved}:
-        there = ", ".join([*head.online, *solved]) or "it has none yet"
-        raise InputError("method", method[:100], f"must be a method with a board of pool {head.pool}: {there}")
-    chosen = method or next(iter([*head.online, *solved]), None)
-    rows = reading.ratings(store, head, chosen, names, provisional=provisional) if chosen is not None else None
-    counts = store.live.outcomes_of(head.pool, head.generation, names)
+    methods = _methods(store, head, part, solved=method is not None)
+    if method is not None and method not in methods:
+        there = ", ".join(methods) or "it has none yet"
+        what = f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"
+        raise InputError("method", method[:100], f"must be a method with a board of {what}: {there}")
+    chosen = method or next(iter(methods), None)
+    rows = reading.ratings(store, head, board_name(chosen, part), names, provisional=provisional) if chosen is not None else None
     agents = [
         FoundAgent(
             agent=name,
-            outcomes=count,
+            outcomes=int(count or 0),
             rating=None if row is None else row.rating,
             rank=None if row is None else row.rank,
             provisional=row is not None and row.provisional,
             display_name=None if (details := known.details.get(name)) is None else details.display_name,
         )
-        for name, count, row in zip(names, counts, rows or [None] * len(names), strict=True)
+        for name, count, row in zip(names, _outcomes(store, head, names, part), rows or [None] * len(names), strict=True)
     ]
     return chosen, agents
+
+
+def _methods(store: RedisStore, head: PoolHead, part: str, *, solved: bool) -> list[str]:
+    """Methods with ratings of the pool or the slice, online ones first. solved: also solved ones; otherwise only if there are no others."""
+    if part:
+        found = reading.methods_of_slice(store.solved, head, SliceName.parsed(part))
+        return [] if found is None else [method for method in (*found.live, *found.solved) if method != ACTIVITY]
+    return [*head.online, *(store.solved.methods(head.pool) if solved or not head.online else [])]
 
 
 def _method_rating(board: Board) -> MethodRating:

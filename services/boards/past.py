@@ -63,18 +63,36 @@ class PastRows(NamedTuple):
 class BoardChange(NamedTuple):
     """A request for the difference between the boards of a method at two positions.
 
-    against: Position of the earlier board. position: Position of the later one; None for the newest. most: Largest number of agents in
-    each list. generation: Number of the generation whose boards are compared; None for that of the moment. part: Slice of the pool; empty
+    before: Moment of the earlier board. after: That of the later one; None for the newest. most: Largest number of agents in each list.
+    generation: Number of the generation whose boards are compared; None for that of the moment. part: Slice of the pool; empty
     for all outcomes.
     """
 
     pool: str
     method: str
-    against: int
-    position: int | None
+    before: When
+    after: When | None
     most: int
     generation: int | None = None
     part: str = ""
+
+    def moments(self, newest: int) -> tuple[When, When]:
+        """Both moments. newest: Position of the newest board. Raises `InputError` for positions or times in the wrong order."""
+        before, after = self.before, self.after or When(newest)
+        if after.position is not None:
+            end = min(after.position, newest)
+            if before.position is not None:
+                self.check_positions(before.position, end)
+            return before, When(end)
+        if before.time is not None and after.time is not None and before.time > after.time:
+            raise InputError("since", before.time, f"must be at most `until`, {after.time}")
+        return before, after
+
+    def check_positions(self, before: int, after: int) -> None:
+        """Raise `InputError` if the position of the earlier board is after that of the later one."""
+        if before > after:
+            name = "since" if self.before.position is None else "against"
+            raise InputError(name, before, f"must be at most the position of the later board, {after}")
 
 
 class SeveralGenerations(Exception):  # noqa: N818 - names the fact
@@ -199,7 +217,7 @@ class PastBoards:
         raise keeps_changing(rows.pool, rows.method)
 
     def changes(self, wanted: BoardChange, now: float) -> Difference:
-        """The difference between two boards of an online method.
+        """The difference between two boards of an online method, at two positions or times.
 
         Args:
             wanted: The request.
@@ -212,17 +230,16 @@ class PastBoards:
         head = self._store.live.head(wanted.pool)
         if head is None or wanted.method not in head.live_methods:
             raise InputError("method", wanted.method, "must be a live board of the pool")
-        end = head.position if wanted.position is None else min(wanted.position, head.position)
-        if wanted.against > end:
-            raise InputError("against", wanted.against, f"must be at most the position of the later board, {end}")
-        asked = PastRows(wanted.pool, wanted.method, When(end), 0, ROWS, generation=wanted.generation, part=wanted.part)
+        begin, end = wanted.moments(head.position)
+        asked = PastRows(wanted.pool, wanted.method, end, 0, ROWS, generation=wanted.generation, part=wanted.part)
         after = self._live(asked, head, now)
-        before = self._live(asked._replace(when=When(wanted.against)), head, now)
+        before = self._live(asked._replace(when=begin), head, now)
+        wanted.check_positions(before.board.position, after.board.position)
         made = self._control().generations[wanted.pool]
         earlier, later = (made[found.board.generation].season for found in (before, after))
         if earlier != later:
             rule = f"must be in season {later}, as the later board is: ratings of two seasons are not compared"
-            raise InputError("against", wanted.against, rule)
+            raise InputError("against" if begin.time is None else "since", begin.position if begin.time is None else begin.time, rule)
         parameters = [made[found.board.generation].fold.methods(Kind(head.kind)).get(wanted.method, {}) for found in (before, after)]
         old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))
         return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most, wanted.part)

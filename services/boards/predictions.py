@@ -19,7 +19,8 @@ from ratings_core.records.forecasts import (
 from ratings_core.records.names import check_name
 from ratings_core.records.outcomes import MAX_SIDES
 from services.boards.agent_index import AgentIndex, Results, outcomes_of
-from services.boards.store.protocol import PoolHead
+from services.boards.slice_boards import board_name
+from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 
 _MOST_SEATS: Final = 1000
@@ -121,7 +122,7 @@ class Met(msgspec.Struct, frozen=True, kw_only=True):
     position: int
 
 
-class _OfPool(msgspec.Struct, frozen=True, kw_only=True):
+class OfPool(msgspec.Struct, frozen=True, kw_only=True):
     """What every answer with forecasts says of its pool; its subclasses describe the fields."""
 
     pool: str
@@ -129,7 +130,7 @@ class _OfPool(msgspec.Struct, frozen=True, kw_only=True):
     position: int
 
 
-class Predictions(_OfPool, frozen=True, kw_only=True):
+class Predictions(OfPool, frozen=True, kw_only=True):
     """Forecasts of games.
 
     Attributes:
@@ -140,14 +141,17 @@ class Predictions(_OfPool, frozen=True, kw_only=True):
             hidden agent, and while the pool has no checkpoint that can be read.
         methods: Forecasts of each method.
         without: Method -> why it forecasts nothing.
+        slice: Slice of the pool whose ratings and games these are, such as `language:English`. Absent for all outcomes. Scales,
+            probabilities of ties, and records of forecasts are those of the pool, because a slice has none.
     """
 
     met: list[Met | None]
     methods: list[MethodForecasts]
     without: dict[str, str]
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class Matchups(_OfPool, frozen=True, kw_only=True):
+class Matchups(OfPool, frozen=True, kw_only=True):
     """Expected scores of agents against each other.
 
     Attributes:
@@ -159,6 +163,7 @@ class Matchups(_OfPool, frozen=True, kw_only=True):
         agents: Names of the agents, in the order of the request.
         expected_scores: Expected score of each agent (row) against each agent (column); None against itself.
         ties: Probability of a tie of each pair; None against itself.
+        slice: Slice of the pool, as of `Predictions`. Absent for all outcomes.
     """
 
     method: str
@@ -166,13 +171,14 @@ class Matchups(_OfPool, frozen=True, kw_only=True):
     agents: list[str]
     expected_scores: list[list[float | None]]
     ties: list[list[float | None]]
+    slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class UnknownAgents(Exception):  # noqa: N818 - the answer is 404, as of a missing pool
-    """Agents that are not on the boards of the pool."""
+    """Agents that are not on the boards of the pool, or of its slice `part`."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(f"the pool has no agents {_listed(names)}")
+    def __init__(self, names: Sequence[str], part: str = "") -> None:
+        super().__init__(f"{f'slice {part} of the pool' if part else 'the pool'} has no agents {_listed(names)}")
 
 
 def predictions(
@@ -182,16 +188,18 @@ def predictions(
     methods: Sequence[str] | None = None,
     index: AgentIndex | None = None,
     hidden: AbstractSet[str] = frozenset(),
+    part: str = "",
 ) -> Predictions:
-    """Forecast games by the pool's live methods.
+    """Forecast games by the live methods of a pool or of a slice.
 
     Args:
         store: The store.
         head: Head of the pool.
         matches: The games.
         methods: Names of the methods; None for all online methods of the pool.
-        index: The pool's index, of the generation of `head`, for records of pairs; None for none.
+        index: The index of the pool or the slice, of the generation of `head`, for records of pairs; None for none.
         hidden: Agents whose records are not shown.
+        part: Slice of the pool, such as `language:English`, which the pool has; empty for all outcomes.
 
     Raises:
         InputError: A game has fewer than 2 sides or too many, a side without agents, or an agent twice; a name breaks a rule; there are
@@ -204,23 +212,31 @@ def predictions(
         raise InputError("matches", len(agents), f"must have at most {_MOST_SEATS} agents in all")
     for i, match in enumerate(matches):
         _check_sides(f"matches[{i}].sides", match.sides)
-    chosen, names = _chosen(head, methods), _known(store, head, agents)
+    chosen, names = _chosen(head, methods, part), known_agents(store, head, agents, part)
     without: dict[str, str] = {}
     forecasts = []
     for method in chosen:
-        live, why = _ready(head, method)
-        strengths = {} if live is None else _strengths(store, head, method, names)
+        live, why = ready(head, method)
+        strengths = {} if live is None else _strengths(store, head, board_name(method, part), names)
         if live is None or isinstance(strengths, str):
             without[method] = why or str(strengths)
             continue
         made = [_forecast(live, match.sides, strengths) for match in matches]
-        forecasts.append(MethodForecasts(method=method, record=_record(head, method), matches=made))
+        forecasts.append(MethodForecasts(method=method, record=record_of(head, method), matches=made))
     met = [_met(index, match.sides, hidden) for match in matches]
-    return Predictions(pool=head.pool, generation=head.generation, position=head.position, met=met, methods=forecasts, without=without)
+    return Predictions(
+        pool=head.pool,
+        generation=head.generation,
+        position=head.position,
+        met=met,
+        methods=forecasts,
+        without=without,
+        slice=part or msgspec.UNSET,
+    )
 
 
-def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: str) -> Matchups:
-    """Expected scores of `agents` against each other by an online method.
+def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: str, part: str = "") -> Matchups:
+    """Expected scores of `agents` against each other by an online method. part: As of `predictions`.
 
     Raises:
         InputError: An agent is named twice, a name breaks a rule, or the method is not an online method of the pool, or cannot forecast.
@@ -229,10 +245,10 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
     """
     if len(set(agents)) != len(agents) or len(agents) < 2:
         raise InputError("agents", _listed(agents), "must be two or more, each once")
-    _chosen(head, [method])
-    names = _known(store, head, agents)
-    live, why = _ready(head, method)
-    strengths = {} if live is None else _strengths(store, head, method, names)
+    _chosen(head, [method], part)
+    names = known_agents(store, head, agents, part)
+    live, why = ready(head, method)
+    strengths = {} if live is None else _strengths(store, head, board_name(method, part), names)
     if live is None or isinstance(strengths, str):
         raise InputError("method", method, f"must be a method that forecasts; {why or strengths}")
     expected = expected_scores(live.scale * live.model.log_odds(list(strengths.values())))
@@ -241,15 +257,16 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
         generation=head.generation,
         position=head.position,
         method=method,
-        record=_record(head, method),
+        record=record_of(head, method),
         agents=names,
         expected_scores=_without_diagonal(expected),
         ties=_without_diagonal(live.ties.probability(expected)),
+        slice=part or msgspec.UNSET,
     )
 
 
 def expected_against(
-    store: RedisStore, head: PoolHead, agent: str, opponents: Sequence[str], method: str | None
+    store: RedisStore, head: PoolHead, agent: str, opponents: Sequence[str], method: str | None, part: str = ""
 ) -> tuple[str | None, list[float | None]]:
     """The expected score of an agent in a game against each of its opponents.
 
@@ -258,7 +275,8 @@ def expected_against(
         head: Head of the pool.
         agent: Name of the agent.
         opponents: Names of the opponents.
-        method: An online method that forecasts; None for the first one of the pool.
+        method: An online method that forecasts; None for the first one.
+        part: As of `predictions`.
 
     Returns:
         The method, None if no method forecasts, and the expected scores; None if the method's board lacks an agent.
@@ -267,13 +285,13 @@ def expected_against(
         InputError: The method is not an online method of the pool, or cannot forecast.
         StoreError: The store does not answer.
     """
-    chosen = next((one for one in _chosen(head, None if method is None else [method]) if _ready(head, one)[0] is not None), None)
-    live, why = (None, "") if (asked := chosen or method) is None else _ready(head, asked)
+    chosen = next((one for one in _chosen(head, None if method is None else [method], part) if ready(head, one)[0] is not None), None)
+    live, why = (None, "") if (asked := chosen or method) is None else ready(head, asked)
     if live is None:
         if method is not None:
             raise InputError("method", method, f"must be a method that forecasts; {why}")
         return None, [None] * len(opponents)
-    own, *others = store.live.strengths(head, str(chosen), [agent, *opponents])
+    own, *others = store.live.strengths(head, board_name(str(chosen), part), [agent, *opponents])
     known = [strength for strength in others if strength is not None]
     if own is None or not known:
         return chosen, [None] * len(opponents)
@@ -281,7 +299,7 @@ def expected_against(
     return chosen, [None if strength is None else next(scores) for strength in others]
 
 
-class _Forecaster(NamedTuple):
+class Forecaster(NamedTuple):
     """What the forecasts of a method need: its model, the scale of the log odds, and the probabilities of ties."""
 
     model: ForecastModel
@@ -299,32 +317,37 @@ def _check_sides(argument: str, sides: Sequence[Sequence[str]]) -> None:
         raise InputError(argument, _listed(agents), "must name each agent once")
 
 
-def _chosen(head: PoolHead, methods: Sequence[str] | None) -> list[str]:
+def online_methods(head: PoolHead, part: str) -> list[str]:
+    """The online methods of a pool, or of its slice `part`."""
+    return [method for method in head.slices[part.partition(":")[0]].methods if method in head.online] if part else head.online
+
+
+def _chosen(head: PoolHead, methods: Sequence[str] | None, part: str) -> list[str]:
+    online = online_methods(head, part)
     if methods is None:
-        return head.online
+        return online
+    what = f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"
     for method in methods:
-        if method not in head.online:
-            raise InputError(
-                "method", method[:100], f"must be an online method of pool {head.pool}: {', '.join(head.online) or 'it has none'}"
-            )
+        if method not in online:
+            raise InputError("method", method[:100], f"must be an online method of {what}: {', '.join(online) or 'it has none'}")
     return list(dict.fromkeys(methods))
 
 
-def _known(store: RedisStore, head: PoolHead, agents: Sequence[str]) -> list[str]:
-    """The different agents, in their order. Raises `InputError` for no name, and `UnknownAgents`."""
+def known_agents(store: RedisStore, head: PoolHead, agents: Sequence[str], part: str = "") -> list[str]:
+    """The different agents, in their order. Raises `InputError` for no name, and `UnknownAgents`. part: As of `predictions`."""
     names = list(dict.fromkeys(check_name(agent, "agent") for agent in agents))
-    present = store.live.has(head.pool, head.generation, names)
-    if missing := [name for name, is_there in zip(names, present, strict=True) if not is_there]:
-        raise UnknownAgents(missing)
+    counted = store.live.ratings_of(head, board_name(ACTIVITY, part), names)  # an agent that begins a season has no outcome at first
+    if missing := [name for name, count in zip(names, counted, strict=True) if count is None]:
+        raise UnknownAgents(missing, part)
     return names
 
 
-def _ready(head: PoolHead, method: str) -> tuple[_Forecaster | None, str]:
+def ready(head: PoolHead, method: str) -> tuple[Forecaster | None, str]:
     """What a method's forecasts need; None, and why, if it forecasts nothing."""
     live = head.forecasts.get(method)
     if live is None:
         return None, _EARLIER
-    return (None, _NO_MODEL) if live.model is None else (_Forecaster(live.model, live.scale, Ties(live.classes)), "")
+    return (None, _NO_MODEL) if live.model is None else (Forecaster(live.model, live.scale, Ties(live.classes)), "")
 
 
 def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> dict[str, Strength] | str:
@@ -337,7 +360,7 @@ def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[
     return f"its board has no rating of {_listed(missing)}" if missing else {agent: one for agent, one in read.items() if one is not None}
 
 
-def _forecast(live: _Forecaster, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]) -> MatchForecast:
+def _forecast(live: Forecaster, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]) -> MatchForecast:
     teams = [live.model.team([strengths[agent] for agent in side]) for side in sides]
     log_odds = live.scale * live.model.log_odds(teams)
     scores = (expected_scores(log_odds).sum(axis=1) - 0.5) / (len(teams) - 1)
@@ -362,7 +385,8 @@ def _met(index: AgentIndex | None, sides: Sequence[Sequence[str]], hidden: Abstr
     return Met(games=wins + draws + losses, wins=wins, draws=draws, losses=losses, position=index.entry.position)
 
 
-def _record(head: PoolHead, method: str) -> Record:
+def record_of(head: PoolHead, method: str) -> Record:
+    """Record of the earlier forecasts of a method."""
     figures = head.prequential.get(method, {})
     kendall = figures.get("kendall")
     return Record(

@@ -9,6 +9,7 @@ from services.backends import open_log, store_url
 from services.boards.store.redis import RedisStore
 from services.cli.begin import begin
 from services.cli.ports import refuse_busy
+from services.runtime.deadlines import start
 
 _PATIENCE_SECONDS: Final = 1.0
 """Time limit of one Redis command in seconds. It is short because a client waits for each answer of the API."""
@@ -24,4 +25,5 @@ def api() -> None:
     url = store_url(settings)  # before `open_log`, which would create a log if the data folder is wrong
     with closing(open_log(settings)) as log, closing(RedisStore(url, log.outcomes.identity, patience=_PATIENCE_SECONDS)) as store:
         app = create_app(settings, log, store)
+        start(app.warm, "warm")
         serve(app, settings, app.before_stop)

@@ -187,12 +187,14 @@ def _changed_live(settings: Settings, store: RedisStore, asked: PastBoard, again
     Raises as `_past`.
     """
     from services.boards.past import BoardChange  # noqa: PLC0415 - imports kernels, which takes time
+    from services.boards.past_contents import When  # noqa: PLC0415
 
     if against is None:
         raise InputError("--against", None, f"must be used: {asked.method} is an online method, which has a board at every position")
     with _past_boards(settings, store, asked.method) as boards:
         head_of(settings, store.live, asked.pool)
-        wanted = BoardChange(asked.pool, asked.method, against, asked.when[0], count, asked.generation, slice_text(asked.part))
+        after = None if asked.when[0] is None else When(asked.when[0])
+        wanted = BoardChange(asked.pool, asked.method, When(against), after, count, asked.generation, slice_text(asked.part))
         return boards.changes(wanted, time.time())
 
 

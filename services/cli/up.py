@@ -20,6 +20,7 @@ from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis
 from services.cli.begin import begin
 from services.cli.installation import Data
+from services.cli.known_pools import KnownPools
 from services.cli.ports import free_port, refuse_busy
 from services.cli.show import shows
 from services.demo.scenario import Scenario
@@ -31,6 +32,9 @@ from services.runtime.signals import on_signals
 from services.runtime.supervisor import Program, Supervisor
 
 _READY_SECONDS: Final = 90.0
+_POOLS_SECONDS: Final = 60.0
+"""Longest wait for the pools that the logs know. A pool whose partition cannot be folded would end no start."""
+_SHOWN_POOLS: Final = 5
 _TICK_SECONDS: Final = 0.2
 _RAY_BYTES: Final = 4 << 20
 _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -98,7 +102,21 @@ class Installation:
         self._supervisor.wait_until("engine", lambda: self._stop.is_set() or shards in _answer(metrics), _READY_SECONDS)
         redis = self._redis.url if self._redis else str(self._settings.redis)
         self._folder.write_addresses(address, metrics, redis)
+        missing = self._unread_pools(address)
         self._say(f"Ready after {time.monotonic() - began:.1f} s; Ctrl-C stops")
+        if missing:
+            self._say(f"Not readable yet: {missing}. They appear when they are folded; {address}/freshz says why a partition is not")
+
+    def _unread_pools(self, address: str) -> str:
+        """Wait until readers can read the pools that the logs know, for a limited time. Returns the names of the others."""
+        pools = KnownPools(lambda path: _answer(f"{address}{path}"))
+        try:
+            self._supervisor.wait_until("engine", lambda: self._stop.is_set() or pools.readable(), _POOLS_SECONDS)
+        except TimeoutError:
+            unread = pools.unread or ["all pools"]  # the API did not answer
+            others = f" and {len(unread) - _SHOWN_POOLS} others" if len(unread) > _SHOWN_POOLS else ""
+            return ", ".join(unread[:_SHOWN_POOLS]) + others
+        return ""
 
     def _say(self, line: str) -> None:
         if not self._stop.is_set():

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from ratings_core.errors import InputError
 from services.boards.history import Difference, KeptSolve, difference, kept
 from services.boards.past import BoardChange, PastRows
 from services.boards.past_contents import PastContents, When
@@ -65,10 +64,9 @@ class PastSolves(NamedTuple):
         return board_of(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
 
     def changes(self, wanted: BoardChange) -> Difference:
-        """The difference between the solves at two positions. Raises as `at`, and `InputError` for positions in the wrong order."""
-        end = self.head.position if wanted.position is None else min(wanted.position, self.head.position)
-        if wanted.against > end:
-            raise InputError("against", wanted.against, f"must be at most the position of the later board, {end}")
-        after = self.at(When(end), wanted.generation)
-        before = self.at(When(wanted.against), after.past.generation)
+        """The difference between the solves at two positions or times. Raises as `at`, and `InputError` for those in the wrong order."""
+        begin, end = wanted.moments(self.head.position)
+        after = self.at(end, wanted.generation)
+        before = self.at(begin, after.past.generation)
+        wanted.check_positions(before.past.position, after.past.position)
         return difference(self.head.pool, self.published.result.method, before, after, wanted.most, self.published.slice)

@@ -76,6 +76,10 @@ def test_main_job_and_every_way_to_end_it(data: Path) -> None:
 
     # started again, it goes on with all it had; sent again, nothing doubles
     with installation(data) as one:
+        until(lambda: one.output.count("Ready after") == 2, "it says that it is ready")
+        assert all(one.get(f"/v1/pools/{pool}/boards") is not None for pool in ("atari", "blitz", simulated.POOL)), (
+            "ready: pools are readable"
+        )
         until(lambda: one.outcomes("blitz") == 2000, "2,000 outcomes visible after the restart")
         until(lambda: one.get("/v1/pools/atari/boards/nash_average"), "solved boards are back")
         send(one, 0, 2100)

@@ -149,9 +149,9 @@ class LiveBoards:
         return [score is not None for score in self._redis.run(lambda client: client.zmscore(name, list(agents)))]
 
     def strengths(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[Strength | None]:
-        """Mean strength and deviation of each agent by an online method, at pool time; None for agents that are not on its board."""
+        """Mean strength and deviation of each agent on the board of an online method, at pool time; None for agents that are not on it."""
         board, beliefs = self._keys_of(head.pool, f"{head.generation}/{check_method(method)}")
-        model = head.beliefs.get(method)
+        model = head.beliefs.get(method_of(method))
         keys = [board] if model is None else [board, beliefs]
         parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
         answers = self._redis.calls([(scripts.STRENGTHS, keys, list(part)) for part in parts]) if parts else []

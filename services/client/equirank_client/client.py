@@ -15,14 +15,15 @@ from equirank_client.structs import *
 class Client(Connection):
     """Reads and writes an installation. Errors and arguments: `Connection`."""
 
-    def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentList:
+    def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentList:
         r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
         Agents whose display name matches follow.
 
         Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
-        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentList)
+        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names. With `slice`: only agents of the
+        slice, with their outcomes and ratings in it."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentList)
 
     def change_agents(self, pool: str, body: list[AgentChange]) -> AgentsChanged:
         r"""Change the details of many agents, by a JSON array, JSON lines or CSV. If one of them breaks a rule, nothing is changed.
@@ -42,21 +43,22 @@ class Client(Connection):
         The pool need not have an agent of this name yet."""
         return self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
 
-    def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
+    def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, since: str | None = None, until: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
         r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
         its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
-        pool are folded again for it, at most 2,000,000. `events` are the seasons that began and the generations of the pool, with what
-        changed for the agent, such as a ban; they are some seconds behind."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
+        pool are folded again for it, at most 2,000,000."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'since': since, 'until': until, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
-    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
+    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, opponent: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
-        slice, without expected scores."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), OpponentList)
+        With `opponent`: against this one alone, also if they never met.
+
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, record and ratings are
+        those in the slice; expected scores then use the scale of the pool's forecasts."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'opponent': opponent}, accept='application/json', repeatable=True), OpponentList)
 
     def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
@@ -102,12 +104,13 @@ class Client(Connection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
+    def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
         r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
 
-        Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
-        two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
+        Of an online method: what changed from the board at `against` to the one at `position`, or from `since` to `until`. Of a solved method
+        with `position`, `since` or `until`: the same, by two solves on request, which large pools are refused. Both need an archive for moments
+        of which nothing is kept."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'since': since, 'until': until, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
 
     def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
@@ -135,16 +138,26 @@ class Client(Connection):
         every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
         return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
 
-    def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
-        r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method}, accept='application/json', repeatable=True), Matchups)
+    def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None, slice: str | None = None) -> FairOpponents:
+        r"""Return the opponents whose next game with an agent is expected to be most even, the most even first.
 
-    def predict(self, pool: str, body: PredictAsked) -> Predictions:
+        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
+        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), FairOpponents)
+
+    def get_matchups(self, pool: str, *, agents: Sequence[str], method: str, slice: str | None = None) -> Matchups:
+        r"""Return the expected score of each of several agents against each other, and the probability of a tie.
+
+        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), Matchups)
+
+    def predict(self, pool: str, body: PredictAsked, *, slice: str | None = None) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
         Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
-        Nothing is written, and no key is needed."""
-        return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
+        With `slice`: by ratings and games in the slice, with the scale and the record of the pool's forecasts. Nothing is written, and no key
+        is needed."""
+        return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), query={'slice': slice}, body=body, accept='application/json', repeatable=True), Predictions)
 
     def get_insight(self, pool: str, *, slice: str | None = None) -> Insight:
         r"""Report cycles, clones, links between agents, disagreements and forecasts.
@@ -263,14 +276,15 @@ class Client(Connection):
 class AsyncClient(AsyncConnection):
     """The same for asyncio. Errors and arguments: `AsyncConnection`."""
 
-    async def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentList:
+    async def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentList:
         r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
         Agents whose display name matches follow.
 
         Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
-        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentList)
+        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names. With `slice`: only agents of the
+        slice, with their outcomes and ratings in it."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentList)
 
     async def change_agents(self, pool: str, body: list[AgentChange]) -> AgentsChanged:
         r"""Change the details of many agents, by a JSON array, JSON lines or CSV. If one of them breaks a rule, nothing is changed.
@@ -290,21 +304,22 @@ class AsyncClient(AsyncConnection):
         The pool need not have an agent of this name yet."""
         return await self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
 
-    async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
+    async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, since: str | None = None, until: str | None = None, points: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentHistory:
         r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
         its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
-        pool are folded again for it, at most 2,000,000. `events` are the seasons that began and the generations of the pool, with what
-        changed for the agent, such as a ban; they are some seconds behind."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
+        pool are folded again for it, at most 2,000,000."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'since': since, 'until': until, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
-    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> OpponentList:
+    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, opponent: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, it is the record in the
-        slice, without expected scores."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), OpponentList)
+        With `opponent`: against this one alone, also if they never met.
+
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`. With `slice`, record and ratings are
+        those in the slice; expected scores then use the scale of the pool's forecasts."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'opponent': opponent}, accept='application/json', repeatable=True), OpponentList)
 
     async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
@@ -350,12 +365,13 @@ class AsyncClient(AsyncConnection):
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
+    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
         r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared.
 
-        Of an online method: what changed from the board at `against` to the one at `position`. Of a solved method with `position`: the same, by
-        two solves on request, which large pools are refused. Both need an archive for positions of which nothing is kept."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
+        Of an online method: what changed from the board at `against` to the one at `position`, or from `since` to `until`. Of a solved method
+        with `position`, `since` or `until`: the same, by two solves on request, which large pools are refused. Both need an archive for moments
+        of which nothing is kept."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'position': position, 'since': since, 'until': until, 'count': count, 'slice': slice, 'generation': generation}, accept='application/json', repeatable=True), Difference)
 
     async def list_solves(self, pool: str, method: str, *, slice: str | None = None) -> History:
         r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
@@ -383,16 +399,26 @@ class AsyncClient(AsyncConnection):
         every state. While nothing changes, a comment is sent every 15 s. With `slice`, boards and ratings are those of the slice."""
         return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents, 'slice': slice}, accept='text/event-stream', repeatable=True))
 
-    async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
-        r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method}, accept='application/json', repeatable=True), Matchups)
+    async def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None, slice: str | None = None) -> FairOpponents:
+        r"""Return the opponents whose next game with an agent is expected to be most even, the most even first.
 
-    async def predict(self, pool: str, body: PredictAsked) -> Predictions:
+        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
+        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), FairOpponents)
+
+    async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str, slice: str | None = None) -> Matchups:
+        r"""Return the expected score of each of several agents against each other, and the probability of a tie.
+
+        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), Matchups)
+
+    async def predict(self, pool: str, body: PredictAsked, *, slice: str | None = None) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
         Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
-        Nothing is written, and no key is needed."""
-        return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
+        With `slice`: by ratings and games in the slice, with the scale and the record of the pool's forecasts. Nothing is written, and no key
+        is needed."""
+        return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), query={'slice': slice}, body=body, accept='application/json', repeatable=True), Predictions)
 
     async def get_insight(self, pool: str, *, slice: str | None = None) -> Insight:
         r"""Report cycles, clones, links between agents, disagreements and forecasts.

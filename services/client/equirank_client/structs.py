@@ -158,10 +158,11 @@ Agents whose display name matches in one of these ways, and whose name does not,
         position: Log offset up to which outcomes were counted, at least, for ratings and numbers of outcomes.
         names_position: Position of the checkpoint that was searched, and by whose numbers of outcomes the agents are ordered. A newer agent is found by its exact name. None if there is no checkpoint that can be read: then only an exact name is found, or without a query the agents with most outcomes, and `next` is None.
         method: Method of the ratings and ranks; None if the pool has no board of a method yet.
-        total: Number of all agents of the pool.
+        total: Number of all agents of the pool, or of the slice.
         agents: The agents.
         next: Cursor of the agents after these; None at the end.
-        suggestions: If nothing is found, the nearest names, at most five: one edit or two, which insert, remove or replace a character, or swap two.
+        suggestions: If nothing is found, the nearest names, at most five: those with one edit, then those of which a beginning has one edit, then those with two. An edit inserts, removes or replaces a character, or swaps two.
+        slice: Slice of the pool whose agents, outcomes and ratings these are, such as `language:English`. Absent for all outcomes.
     """
 
     pool: str
@@ -173,6 +174,7 @@ Agents whose display name matches in one of these ways, and whose name does not,
     agents: list[FoundAgent]
     next: str | None
     suggestions: list[str]
+    slice: str | None = None
 
 
 class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -725,6 +727,50 @@ class ErasedName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name_hash: str
 
 
+class FairOpponent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One opponent.
+
+    Attributes:
+        agent: Name of the opponent.
+        rating: Its rating by the method of the answer.
+        rank: Its rank by this method.
+        provisional: Whether its rating is based on few outcomes.
+        expected_score: Expected score of the agent of the request in its next game against the opponent; 1/2 is even.
+        tie: Probability of a tie.
+    """
+
+    agent: str
+    rating: float
+    rank: int
+    provisional: bool
+    expected_score: float
+    tie: float
+
+
+class FairOpponents(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Opponents of an agent whose game is expected to be most even.
+
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted, at least.
+        agent: Name of the agent.
+        method: Online method of the forecasts.
+        record: Record of the method's earlier forecasts.
+        opponents: The opponents, the most even game first.
+        slice: Slice of the pool whose ratings these are. Absent for all outcomes. Scale and record of the forecasts are those of the pool.
+    """
+
+    pool: str
+    generation: int
+    position: int
+    agent: str
+    method: str
+    record: Record
+    opponents: list[FairOpponent]
+    slice: str | None = None
+
+
 class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""All parts of the insight.
 
@@ -1195,6 +1241,7 @@ class Matchups(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         agents: Names of the agents, in the order of the request.
         expected_scores: Expected score of each agent (row) against each agent (column); None against itself.
         ties: Probability of a tie of each pair; None against itself.
+        slice: Slice of the pool, as of `Predictions`. Absent for all outcomes.
     """
 
     pool: str
@@ -1205,6 +1252,7 @@ class Matchups(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     agents: list[str]
     expected_scores: list[list[float | None]]
     ties: list[list[float | None]]
+    slice: str | None = None
 
 
 class Met(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1458,7 +1506,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         generation: Generation of the pool.
         position: Log offset up to which games were counted: that of a checkpoint. An agent that is newer has no opponents yet.
         age_seconds: Seconds since the checkpoint was written.
-        method: Online method of the expected scores; None if no method of the pool forecasts, and in a slice, because forecasts are fitted to the pool.
+        method: Online method of the expected scores; None if no method forecasts.
         total: Number of all opponents.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
@@ -1707,6 +1755,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         met: Record of the two agents of each game, in the order of the request. None for a game of teams or of more than two sides, for a hidden agent, and while the pool has no checkpoint that can be read.
         methods: Forecasts of each method.
         without: Method -> why it forecasts nothing.
+        slice: Slice of the pool whose ratings and games these are, such as `language:English`. Absent for all outcomes. Scales, probabilities of ties, and records of forecasts are those of the pool, because a slice has none.
     """
 
     pool: str
@@ -1715,6 +1764,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     met: list[Met | None]
     methods: list[MethodForecasts]
     without: dict[str, str]
+    slice: str | None = None
 
 
 class Prequential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

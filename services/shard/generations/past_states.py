@@ -9,6 +9,8 @@ from math import inf
 from threading import Event, Lock
 from typing import Final, NamedTuple
 
+import msgspec
+
 from ratings_core.arrays.digest import digest
 from ratings_core.errors import MissingExtraError
 from services.boards.past_contents import NotFolded, PastContent, StillFolding, When
@@ -21,7 +23,7 @@ from services.control.generations import erasing, lacks_erasures
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.protocol import Log, LogError
 from services.shard.generations.build import Build
-from services.shard.generations.refold import fold_to
+from services.shard.generations.refold import Folded, fold_to
 from services.shard.generations.season_end import SeasonEnds, SeasonNotFolded
 from services.shard.recovery import WrongLog
 from services.state.pool import PoolState
@@ -40,6 +42,24 @@ class _Of(NamedTuple):
     erased: tuple[ErasedName, ...]
 
 
+class _Kept(NamedTuple):
+    """A kept content. Its position is behind the last record of the pool, or that of a checkpoint that was written by its time.
+
+    read: The pool has no record from there to before this position.
+    """
+
+    of: _Of
+    content: PastContent
+    read: int
+
+    def at(self, position: int, until: float) -> PastContent:
+        """The content at `position`, which is at most `read`; or by the time `until`, after which the log may have reached `position`."""
+        entry = self.content.entry
+        if until != inf or entry.position == position:
+            return self.content
+        return self.content._replace(entry=msgspec.structs.replace(entry, position=position))
+
+
 class PastStates:
     """Folds pools up to past positions, one at a time. Thread-safe.
 
@@ -55,7 +75,7 @@ class PastStates:
     ) -> None:  # fmt: skip
         self._log, self._control, self._checkpoints, self._most = log_, control, checkpoints, most
         self._lock, self._ended = Lock(), Event()
-        self._kept: list[tuple[_Of, PastContent]] = []
+        self._kept: list[_Kept] = []
         """The last used one is last."""
 
     def content(self, head: PoolHead, when: When, generation: int | None = None) -> PastContent:
@@ -85,47 +105,52 @@ class PastStates:
     def _content(self, control: ControlState, made: Generation, partition: int, end: int, until: float) -> PastContent:
         """The content of a generation before offset `end`, of records that the log took by `until`. Raises as `content`."""
         of = _Of(made.pool, made.number, erasing(control, made).erased)
-        found = self._nearest(of, end, until)
-        if found is not None and found.entry.position == end:
-            self._keep(of, found)
-            return found
-        build, time = self._begun(control, made, partition, end, until, found)
+        kept = self._nearest(of, end, until)
+        if kept is not None and kept.read >= end:
+            self._keep(kept)
+            return kept.at(end, until)
+        build, begun = self._begun(control, made, partition, end, until, kept)
         if build.state is not None and build.state.content.history is not None:
             build.state.content.history = None  # no board needs the ratings of each outcome, and tracing them takes time
         limit = _Limit(build, self._most, self._ended)
-        last = fold_to(build, self._log, control, partition, end, until, limit)
+        folded = fold_to(build, self._log, control, partition, end, until, limit)
+        last = begun if folded is None else folded
         if build.failed is not None or build.state is None:
             raise NotFolded(f"generation {made.number} cannot be folded to position {end}: {build.failed}")
-        content = _content_of(build.state, build.position, time if last is None else last)
-        self._keep(of, content)
+        if until < made.time and last.position == made.start and made.start and made.opening is None:  # when the log reached it is unknown
+            raise NotFolded(f"generation {made.number} counts outcomes from position {made.start} on, and none that the log took by then")
+        kept = _Kept(of, _content_of(build.state, last.position, last.time), build.position)
+        self._keep(kept)
         if limit.reached and build.position < end:
             raise StillFolding(made.pool, build.position, end)
-        return content
+        return kept.at(build.position, until)
 
     def _begun(
-        self, control: ControlState, made: Generation, partition: int, end: int, until: float, kept: PastContent | None
-    ) -> tuple[Build, float]:  # fmt: skip
-        """A build at the nearest known position, and the time of its content. kept: The nearest of the kept contents."""
+        self, control: ControlState, made: Generation, partition: int, end: int, until: float, kept: _Kept | None
+    ) -> tuple[Build, Folded]:  # fmt: skip
+        """A build at the nearest known position, and the position and time of its content. kept: The nearest of the kept contents."""
         ends = SeasonEnds(self._log, control, self._checkpoints, writes=False)
-        beyond = -1 if kept is None else kept.entry.position
+        beyond = -1 if kept is None else kept.read
         # Checkpoints contain the names of erasures that the generation does not apply.
         found = None if lacks_erasures(control, made) else ends.restored(made, partition, end, until, beyond=beyond)
         if found is not None:
-            return found
+            return found[0], Folded(found[0].position, found[1])
         if kept is None:
-            return ends.at_start(made, partition), made.time
-        state = PoolState.restore(control.pools[made.pool], erasing(control, made), kept.arrays, beyond)
-        return Build.restored(state, beyond), kept.time
+            return ends.at_start(made, partition), Folded(made.start, min(made.time, until))
+        entry = kept.content.entry
+        state = PoolState.restore(control.pools[made.pool], erasing(control, made), kept.content.arrays, entry.position)
+        return Build.restored(state, kept.read), Folded(entry.position, kept.content.time)
 
-    def _nearest(self, of: _Of, end: int, until: float) -> PastContent | None:
-        """The kept content with the highest position that is not beyond the limits."""
-        known = [content for key, content in self._kept if key == of and content.entry.position <= end and content.time <= until]
-        return max(known, key=lambda content: content.entry.position, default=None)
+    def _nearest(self, of: _Of, end: int, until: float) -> _Kept | None:
+        """The kept content that was read furthest, of those that are not beyond the limits."""
+        known = [one for one in self._kept if one.of == of and one.content.entry.position <= end and one.content.time <= until]
+        return max(known, key=lambda one: one.read, default=None)
 
-    def _keep(self, of: _Of, content: PastContent) -> None:
-        """Keep a content as the last used one, and drop those that were not used for longest."""
-        self._kept = [(key, other) for key, other in self._kept if other is not content] + [(of, content)]
-        while len(self._kept) > 1 and sum(kept.nbytes for _, kept in self._kept) > _KEPT_BYTES:
+    def _keep(self, kept: _Kept) -> None:
+        """Keep a content as the last used one, in place of one of its position, and drop those that were not used for longest."""
+        place = kept.of, kept.content.entry.position
+        self._kept = [one for one in self._kept if (one.of, one.content.entry.position) != place] + [kept]
+        while len(self._kept) > 1 and sum(one.content.nbytes for one in self._kept) > _KEPT_BYTES:
             del self._kept[0]
 
 

@@ -5,6 +5,7 @@ It is the fold of a generation under construction (`Build`), so its content equa
 
 from collections.abc import Callable, Iterator
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +17,22 @@ from services.shard.batch import Batch
 from services.shard.generations.build import Build
 
 
+class Folded(NamedTuple):
+    """The last record of a pool that was folded. position: Offset after it. time: When the log took it, in seconds since 1970."""
+
+    position: int
+    time: float
+
+
 def fold_to(
     build: Build, log_: Log, control: ControlState, partition: int, end: int, until: float = inf,
     continues: Callable[[Build], bool] = lambda _: True,
-) -> float | None:  # fmt: skip
+) -> Folded | None:  # fmt: skip
     """Fold the records of a build's pool from its position to before offset `end`.
 
-    The build is at `end` afterwards. If a record of the pool was taken by the log after `until`, the build is behind the last one before.
-    If the fold fails, the build says so.
+    The build is at `end` afterwards. If a record of the pool was taken by the log after `until`, the build is at or before that record.
+    If the fold fails, the build says so. Records of other pools have no part in it, so the log may have reached the build's position after
+    `until`: the last folded record tells which position the log had reached by then.
 
     Args:
         build: The build. It has its retractions.
@@ -35,12 +44,12 @@ def fold_to(
         continues: Called after each part of the records: whether the fold goes on. If not, the build is at the last folded record.
 
     Returns:
-        Time at which the log took the last folded record of the pool, in seconds since 1970; None if none was folded.
+        The last folded record of the pool; None if none was folded.
 
     Raises:
         LogError: The log or the archive cannot be read, or lost the records.
     """
-    time: float | None = None
+    last: Folded | None = None
     for records in _records(build, log_, control, partition, end):
         concerned = build.concerned(records)
         late = np.flatnonzero(concerned.time > until)
@@ -49,16 +58,16 @@ def fold_to(
         if len(concerned):
             build.fold(Batch(partition, concerned))
             if build.failed is not None:
-                return time
-            time = float(concerned.time[-1])
-            build.reached(int(concerned.offset[-1]) + 1)
+                return last
+            last = Folded(int(concerned.offset[-1]) + 1, float(concerned.time[-1]))
+            build.reached(last.position)
         if len(late):
-            return time
+            return last
         build.reached(int(records.offset[-1]) + 1)
         if not continues(build):
-            return time
+            return last
     build.reached(end)
-    return time
+    return last
 
 
 def _records(build: Build, log_: Log, control: ControlState, partition: int, end: int) -> Iterator[Records]:

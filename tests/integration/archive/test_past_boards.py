@@ -19,16 +19,31 @@ from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.demo import simulated
+from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard.generations.past_states import PastStates
 from services.solve.registry.methods import problem_for, solve
+from services.wire import events
 from services.wire.pools import Kind
 from tests.support.archiving import archive, fold, served_api
 from tests.support.boards import solved_of
 from tests.support.command_line import Run
 from tests.support.forgetting import forget
-from tests.support.worker import HOME, counted, folded_without, head_of, newest_digest, play, published, retract, store_of, until, working
+from tests.support.worker import (
+    HOME,
+    PARTITIONS,
+    counted,
+    folded_without,
+    head_of,
+    newest_digest,
+    play,
+    published,
+    retract,
+    store_of,
+    until,
+    working,
+)
 
 POOL = simulated.POOL
 METHODS = ("elo", "sco", "weng_lin", "outcomes")
@@ -55,8 +70,8 @@ def rows(client: httpx.Client, method: str, **when: Any) -> list[tuple[Any, ...]
     return sorted(tuple(row.get(name) for name in names) for row in board(client, method, **when)["rows"])
 
 
-def difference(client: httpx.Client, **query: int) -> dict[str, Any]:
-    answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params={"count": 1000, **query})
+def difference(client: httpx.Client, method: str = "elo", **query: Any) -> dict[str, Any]:
+    answer = client.get(f"/v1/pools/{POOL}/boards/{method}/diff", params={"count": 1000, **query})
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -87,6 +102,58 @@ def test_a_past_board_is_the_one_that_was_served(settings: Settings, log: Log, c
     assert board(client, position=10**9)["position"] == 30
     assert board(client, position=0)["rows"] == []
     assert board(client, at="1970-01-02T00:00:00Z")["rows"] == []
+
+
+def neighbour() -> str:
+    """Name of another pool of the same partition."""
+    return next(name for name in (f"neighbour-{i}" for i in range(1000)) if partition_of(name, PARTITIONS) == HOME)
+
+
+def play_neighbour(log: Log, settings: Settings, records: int) -> None:
+    """Append records of the neighbour, and wait until the partition has folded them."""
+    name = neighbour()
+    for _ in range(records):
+        games = [msgspec.structs.replace(simulated.game(0, 0.0), pool=name, id=f"neighbour-{log.outcomes.end(HOME)}")]
+        log.outcomes.append(HOME, [(name.encode(), record) for record in events.encode_records(games)])
+    with working(settings, log):
+        until(lambda: published_position(settings, name) == log.outcomes.end(HOME), "the neighbour is folded")
+
+
+def published_position(settings: Settings, pool: str) -> int:
+    with store_of(settings) as store:
+        head = store.live.head(pool)
+    return -1 if head is None else head.position
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_a_board_by_time_names_no_position_that_the_log_reached_later(
+    settings: Settings, log: Log, client: httpx.Client, archived: bool
+) -> None:
+    play_neighbour(log, settings, 2)
+    before = time.time()
+    fold(settings, log, 0, 100)
+    was, quiet = ratings(client), time.time()
+    play_neighbour(log, settings, 3)
+    until(lambda: head_of(settings).position == 15, "the quiet pool has the position of its partition")
+    busy = time.time()
+    with store_of(settings) as store:
+        newest = msgspec.structs.replace(solved_of(POOL, method="bradley_terry", position=15), log=log.outcomes.identity, solved_at=busy)
+        store.solved.publish(newest)
+        store.solved.publish_history(POOL, "bradley_terry", [kept(newest)])
+    if archived:
+        forget(settings, archive(settings))
+    assert board(client, position=15)["position"] == 15, "its content is kept, and is no board by time of this position"
+    for _ in range(2):  # a content that is kept answers as one that is folded
+        found = board(client, at=str(quiet))
+        assert (found["position"], found["outcomes"]) == (12, 100)
+        assert ratings(client, at=str(quiet)) == ratings(client, position=12) == was
+        solved = board(client, "bradley_terry", at=str(quiet))
+        assert (solved["position"], solved["outcomes"], solved["source"]) == (12, 100, "past")
+        assert 12 <= board(client, at=str(busy))["position"] <= 15
+        assert [board(client, position=position)["position"] for position in (14, 13, 15)] == [14, 13, 15]
+        assert ratings(client, position=14) == was
+    answer = client.get(f"/v1/pools/{POOL}/boards/elo", params={"at": str(before)})
+    assert (answer.status_code, "counts outcomes from position 2 on" in answer.text) == (410, True), answer.text
 
 
 def test_a_position_between_publications_has_a_board_and_a_cursor(settings: Settings, log: Log, client: httpx.Client) -> None:
@@ -145,6 +212,12 @@ def test_what_changed_between_two_positions_is_the_difference_of_their_boards(
     [
         ({}, "must be sent: elo is an online method, and every position has a board"),
         ({"against": 21, "position": 20}, "must be at most the position of the later board, 20"),
+        ({"against": 5, "since": "10"}, "must be one of the two"),
+        ({"against": 5, "position": 7, "until": "10"}, "must be one of the two"),
+        ({"since": "20", "until": "10"}, "must be at most `until`"),
+        ({"since": "2100-01-01", "position": 10}, "must be at most the position of the later board, 10"),
+        ({"against": "2026-11-26"}, "against is '2026-11-26': must be a whole number, a position of the log; send since for a time"),
+        ({"against": 5, "position": "2026-11-26"}, "must be a whole number, a position of the log; send until for a time"),
     ],
 )
 def test_a_difference_that_cannot_be_is_refused(
@@ -153,6 +226,26 @@ def test_a_difference_that_cannot_be_is_refused(
     fold(settings, log, 0, 200)
     answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params=params)
     assert (answer.status_code, words in answer.text) == (422, True), answer.text
+
+
+def test_what_changed_between_two_times_is_the_difference_of_their_positions(settings: Settings, log: Log, client: httpx.Client) -> None:
+    moments = list[str]()
+    for start, stop in ((0, 70), (70, 200), (200, 300)):
+        fold(settings, log, start, stop)
+        moments.append(str(time.time()))
+    with store_of(settings) as store:
+        newest = msgspec.structs.replace(solved_of(POOL, method="bradley_terry", position=30), log=log.outcomes.identity)
+        store.solved.publish(newest)
+        store.solved.publish_history(POOL, "bradley_terry", [kept(newest)])
+    forget(settings, archive(settings))
+    for method in ("elo", "bradley_terry"):
+        by_position, by_time = (
+            difference(client, method, **query) for query in ({"against": 7, "position": 20}, {"since": moments[0], "until": moments[1]})
+        )
+        assert by_time == by_position
+        assert [by_time[end]["position"] for end in ("before", "after")] == [7, 20]
+        assert difference(client, method, since=moments[1]) == difference(client, method, against=20, position=30)
+        assert difference(client, method, against=7, until=moments[1]) == by_position
 
 
 @pytest.mark.parametrize("method", ["elo", "bradley_terry", "copeland"])
@@ -190,7 +283,7 @@ def test_a_rating_is_explained_at_any_two_positions(settings: Settings, log: Log
 
 
 @pytest.mark.parametrize("method", ["bradley_terry", "maximal_lottery"])
-def test_a_solved_method_is_solved_again_where_no_solve_is_kept(
+def test_a_solved_method_is_solved_again_where_no_newestis_kept(
     settings: Settings, log: Log, client: httpx.Client, run: Run, method: str
 ) -> None:
     was = dict[int, dict[str, float | None]]()

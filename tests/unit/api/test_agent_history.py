@@ -84,10 +84,10 @@ def test_a_history_ends_with_the_rating_of_the_board(api: Running, pool: ServedP
 
 def test_a_history_of_a_time_has_its_points_alone(api: Running, pool: ServedPool) -> None:
     times = [row.time for row in rows_of("ann")]
-    answer = asked(api, "ann", "/history", **{"from": "50", "to": "1970-01-01T00:02:00Z"})
+    answer = asked(api, "ann", "/history", since="50", until="1970-01-01T00:02:00Z")
     assert [point["time"] for point in answer["points"]] == [time for time in times if 50 <= time < 120]
     assert answer["total"] == len(answer["points"])
-    assert asked(api, "ann", "/history", **{"from": "2030-01-01"})["points"] == []
+    assert asked(api, "ann", "/history", since="2030-01-01")["points"] == []
 
 
 def test_a_thinned_history_keeps_the_ends_and_the_extremes(api: Running, pool: ServedPool) -> None:
@@ -257,7 +257,7 @@ def test_the_history_by_a_solved_method_has_a_point_for_each_kept_solve(api: Run
         (1100.0, 0.75, 1, 100), (1150.0, 0.25, 2, 150), (1200.0, 0.5, 2, 200),
     ]  # fmt: skip
     assert (answer["source"], answer["position"], answer["total"]) == ("solved", 200, 3)
-    assert asked(api, "ann", "/history", method="maximal_lottery", **{"from": "1150"})["total"] == 2
+    assert asked(api, "ann", "/history", method="maximal_lottery", since="1150")["total"] == 2
     assert asked(api, "x/opponents", "/history", method="maximal_lottery")["points"] == []
 
 
@@ -290,8 +290,8 @@ def test_who_is_in_no_outcome_is_not_found(api: Running, pool: ServedPool, path:
     ("url", "rule"),
     [
         ("/ann/history?method=nonesuch", "must be a method with a board of pool blitz: elo, weng_lin"),
-        ("/ann/history?from=5&to=5", "must be in order: `from` before `to`"),
-        ("/ann/history?from=x", "must be a time such as"),
+        ("/ann/history?since=5&until=5", "must be in order: `since` before `until`"),
+        ("/ann/history?since=x", "must be a time such as"),
         ("/ann/history?points=3", "points is '3'"),
         ("/ann/history?points=5001", "points is '5001'"),
         ("/ann/outcomes?method=maximal_lottery", "must be an online method of the pool: elo, weng_lin"),

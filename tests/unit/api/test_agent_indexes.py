@@ -11,11 +11,12 @@ from ratings_core.errors import InputError
 from services.api.agent_indexes import AgentIndexes
 from services.api.pool_agents import PoolAgents
 from services.api.problems import ApiError
+from services.api.warming import warm
 from services.api.workers import Workers
 from services.boards.agent_columns import AgentColumns
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.display_names import search
-from services.boards.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.details import AgentDetails, AgentFilter
 from services.control.details_records import PoolDetails
@@ -221,3 +222,36 @@ def test_boards_of_a_pool_of_scores_load_no_index(tmp_path: Path) -> None:
     assert (columns.version, agents.version("blitz"), loads.opened) == ((0, None), (0, None), 0)
     with pytest.raises(InputError, match="pool of games only"):
         agents.matching("blitz", columns, AgentFilter(min_games=1))
+
+
+class Published:
+    """A store with these heads."""
+
+    def __init__(self, heads: list[PoolHead]) -> None:
+        self.live, self._heads = self, heads
+
+    def pools(self) -> list[PoolHead]:
+        return self._heads
+
+
+def test_a_start_loads_the_indexes_of_the_largest_pools(tmp_path: Path) -> None:
+    names = [f"pool-{i}" for i in range(10)]
+    for i, pool in enumerate(names):
+        write(tmp_path, pool, 5, agents=2 + i)
+    heads = [head_of(pool, position=5, agents=2 + i) for i, pool in enumerate(names)]
+    loads = Loads(tmp_path)
+    warm(Published(heads), loads.indexes)  # type: ignore[arg-type]
+    assert [loads.indexes.present(head) is not None for head in heads] == [False] * 2 + [True] * 8
+    assert loads.opened == 8
+    assert isinstance(loads.get(heads[-1]), AgentIndex)
+    assert loads.opened == 8
+
+
+def test_a_start_without_a_store_leaves_indexes_to_requests(tmp_path: Path) -> None:
+    class Silent(Published):
+        def pools(self) -> list[PoolHead]:
+            raise StoreError("no answer", retriable=True)
+
+    loads = Loads(tmp_path)
+    warm(Silent([]), loads.indexes)  # type: ignore[arg-type]
+    assert loads.opened == 0

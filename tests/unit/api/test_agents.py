@@ -117,7 +117,11 @@ def test_rows_have_the_rating_and_rank_of_one_method(api: Running, pool: ServedP
 
 def test_a_misspelt_name_gives_the_nearest_ones(api: Running, pool: ServedPool) -> None:
     assert asked(api, query="Joana")["suggestions"] == ["Joanna"]
-    assert asked(api, query="agnet-1")["suggestions"] == ["agent-1", *(name for name in expected("agent") if name != "agent-1")]
+    begin, others = (
+        [name for name in expected("agent") if name != "agent-1" and name.startswith("agent-1") == begins] for begins in (True, False)
+    )
+    assert asked(api, query="agnet-1")["suggestions"] == ["agent-1", *begin, *others]
+    assert asked(api, query="Jaonn")["suggestions"] == ["Joanna", "Ann", "ann"]
     assert asked(api, query="ann")["suggestions"] == []
     far = asked(api, query="far from every name")
     assert (far["agents"], far["suggestions"], far["next"]) == ([], [], None)
@@ -185,6 +189,26 @@ def test_pages_of_opponents_are_those_that_a_loop_over_the_games_finds(api: Runn
     assert {row["agent"]: {name: row[name] for name in ("games", "wins", "draws", "losses")} for row in found} == against(agent)
     assert [row["games"] for row in found] == sorted((row["games"] for row in found), reverse=True)
     assert len(found) == len({row["agent"] for row in found})
+
+
+def test_the_record_against_one_opponent_is_its_row(api: Running, pool: ServedPool) -> None:
+    rows = {row["agent"]: row for row in asked(api, "/ann/opponents", count=200)["opponents"]}
+    for name in set(NAMES) - {"ann"}:
+        answer = asked(api, "/ann/opponents", opponent=name)
+        (row,) = answer["opponents"]
+        never = {"games": 0.0, "wins": 0.0, "draws": 0.0, "losses": 0.0}
+        assert row == rows.get(name, {"agent": name, **never, "expected_score": row["expected_score"]})
+        assert row["expected_score"] is not None
+        assert (answer["total"], answer["next"]) == (len(rows), None)
+    cursor = asked(api, "/ann/opponents", count=1)["next"]
+    for query, status, words in (
+        ({"opponent": "nobody"}, 404, "has no agent 'nobody'"),
+        ({"opponent": "ann"}, 422, "must be another agent"),
+        ({"opponent": ""}, 422, "opponent"),
+        ({"opponent": "bob", "cursor": cursor}, 422, "must not be sent with cursor"),
+    ):
+        refused = api.client.get(f"{URL}/ann/opponents", params=query)
+        assert (refused.status_code, words in refused.json()["detail"]) == (status, True), refused.text
 
 
 def test_the_expected_scores_are_the_forecasts_of_a_method(api: Running, pool: ServedPool) -> None:

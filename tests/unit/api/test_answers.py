@@ -377,7 +377,7 @@ def test_an_error_has_the_parameter_and_its_value(api: Api) -> None:
     assert api.get("/v1/pools/blitz/boards/elo?count=-1").json()["detail"] == "count is '-1': Expected `int` >= 1"
     for sent, rule in (
         ("boards/elo?count=x", "count is 'x': must be a whole number"),
-        ("boards/elo?position=2026-03-01", "position is '2026-03-01': must be a whole number"),
+        ("boards/elo?position=2026-03-01", "position is '2026-03-01': must be a whole number, a position of the log; send at for a time"),
         ("boards/elo?all=maybe", "all is 'maybe': must be true or false"),
         ("next?floor=x", "floor is 'x': must be a number"),
     ):

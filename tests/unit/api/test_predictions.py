@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 import numpy as np
@@ -13,7 +14,7 @@ from ratings_core.records.forecasts import ForecastClass, Strength, Ties, expect
 from services.boards import predictions
 from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts
 from services.wire.events import Side
-from tests.support.api import NOW, Running
+from tests.support.api import NOW, Running, check_answer
 from tests.support.boards import head_of
 from tests.support.folds import fold_events
 from tests.support.outcomes import game_event
@@ -231,3 +232,65 @@ def test_the_matchmaking_example_of_the_guide_names_the_evenest_neighbours(pool:
     ratings = {row["agent"]: row["rating"] for row in rows}
     nearest = sorted(ratings.keys() - {"ann"}, key=lambda agent: abs(ratings[agent] - ratings["ann"]))
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == nearest[:3]
+
+
+def fair(pool: Running, agent: str = "ann", **query: object) -> dict:
+    answer = pool.client.get(f"{URL}/agents/{quote(agent, safe='')}/fair-opponents", params=query)
+    assert answer.status_code == 200, answer.text
+    check_answer(answer.json(), "FairOpponents")
+    return answer.json()
+
+
+@pytest.mark.parametrize("method", ["elo", "weng_lin"])
+def test_fair_opponents_are_those_with_the_most_even_forecasts(pool: Running, method: str) -> None:
+    for agent in NAMES:
+        answer = fair(pool, agent, method=method)
+        others = [name for name in NAMES if name != agent]
+        forecasts = {name: asked(pool, [[agent], [name]], methods=[method])["methods"][0]["matches"][0] for name in others}
+        expected = {name: (one["sides"][0]["expected_score"], one["tie"]) for name, one in forecasts.items()}
+        found = {row["agent"]: (row["expected_score"], row["tie"]) for row in answer["opponents"]}
+        assert found == {name: pytest.approx(both) for name, both in expected.items()}
+        assert list(found) == sorted(others, key=lambda name: abs(expected[name][0] - 0.5))
+        assert fair(pool, agent, method=method, count=1)["opponents"] == answer["opponents"][:1]
+
+
+def test_fair_opponents_of_a_large_pool_are_the_nearest_of_all(pool: Running) -> None:
+    names = [f"agent-{i:03}" for i in range(300)]
+    ratings = np.random.default_rng(1).normal(1500.0, 200.0, len(names)).tolist()
+    head = pool.store.live.head("blitz")
+    assert head is not None
+    head = msgspec.structs.replace(head, online=["melo", "elo"], position=10)
+    boards = {method: LiveBoard(names, ratings, total=len(names)) for method in ("elo", "melo", ACTIVITY)}
+    assert pool.store.live.publish(head, 1, boards)
+    own = dict(zip(names, ratings, strict=True))
+    for agent in (names[0], max(names, key=own.__getitem__), min(names, key=own.__getitem__)):
+        answer = fair(pool, agent, count=7)
+        nearest = sorted((name for name in names if name != agent), key=lambda name: abs(own[name] - own[agent]))[:7]
+        assert [row["agent"] for row in answer["opponents"]] == nearest
+        assert answer["method"] == "elo", "the first one forecasts nothing"
+        assert [row["rating"] for row in answer["opponents"]] == [own[name] for name in nearest]
+
+
+def test_the_leading_method_chooses_fair_opponents_if_it_forecasts(pool: Running) -> None:
+    assert fair(pool)["method"] == "elo"
+    chosen = {"kind": "games", "fold": {"online": {"elo": {}, "weng_lin": {}, "melo": {}}}}
+    assert pool.client.put(URL, json=chosen).status_code == 201
+    for leading, expected in (("weng_lin", "weng_lin"), ("melo", "elo")):
+        assert pool.client.put(f"{URL}/leading_method", json={"method": leading}).status_code == 200
+        until(lambda leading=leading: pool.client.get(URL).json()["leading_method"] == leading, "it is read")  # type: ignore[misc]
+        assert fair(pool)["method"] == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("zed/fair-opponents", 404, "'zed'"),
+        ("ann/fair-opponents?method=melo", 422, "need more than ratings and deviations"),
+        ("ann/fair-opponents?method=borda", 422, "must be an online method"),
+        ("ann/fair-opponents?count=0", 422, "count"),
+        ("ann/fair-opponents?count=201", 422, "count"),
+    ],
+)
+def test_bad_requests_for_fair_opponents_are_refused(pool: Running, path: str, status: int, text: str) -> None:
+    answer = pool.client.get(f"{URL}/agents/{path}")
+    assert (answer.status_code, text in answer.json()["detail"]) == (status, True), answer.text

@@ -35,6 +35,7 @@ ROUTES = [
     "/slices",
     "/next",
     "/agents/rock/opponents",
+    "/agents/rock/fair-opponents",
     "/agents/rock/history",
     "/agents/rock/outcomes",
     "/matchups?agents=rock&agents=paper&method=elo",

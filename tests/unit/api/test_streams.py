@@ -135,6 +135,18 @@ class TestStates:
             publish(filled, 2, 1500.0)
             assert brief(opened.until_pool()) == [("pool", 2)]
 
+    def test_a_position_that_other_pools_move_is_no_change(self, filled: Running) -> None:
+        with stream(filled.url) as opened:
+            first = opened.until_pool()[-1]
+            for position in range(2, 6):
+                publish(filled, position, 1500.0, outcomes=1)
+                until(lambda at=position: filled.client.get("/v1/pools/blitz").json()["head"]["position"] == at, "it is read")  # type: ignore[misc]
+            with stream(filled.url, last_id=first.id) as resumed:
+                publish(filled, 9, 1500.0, outcomes=2)
+                for reader in (opened, resumed):
+                    (pool,) = reader.until_pool()
+                    assert (pool.data["position"], pool.data["outcomes"]) == (9, 2)
+
     def test_rows_that_change_at_the_same_position_are_sent(self, filled: Running) -> None:
         """An erasure of a name writes live boards again, at the position that readers already see."""
         with stream(filled.url, methods="elo") as opened:

@@ -58,8 +58,31 @@ def test_the_nearest_names_are_those_of_a_loop_over_the_names(made: tuple[list[s
     sought = folded(query)
     distances = [edits(sought, name.casefold()) for name in names]
     most = 0 if not sought or "\n" in sought else 1 if len(sought) <= 4 else 2
-    expected = [place for wanted in range(1, most + 1) for place, distance in enumerate(distances) if distance == wanted]
-    assert search.nearest(query, count) == expected[:count]
+    one, two = ([place for place, distance in enumerate(distances) if distance == wanted <= most] for wanted in (1, 2))
+    begin = [place for place, name in enumerate(names) if most and len(sought) >= 4 and begins_near(sought, name.casefold())]
+    assert search.nearest(query, count) == list(dict.fromkeys([*one, *begin, *two]))[:count]
+
+
+def begins_near(sought: str, name: str) -> bool:
+    """Whether a beginning of the name is one edit from the text, and the name does not begin with the text."""
+    return not name.startswith(sought) and any(edits(sought, name[:end]) == 1 for end in range(len(name) + 1))
+
+
+def test_a_beginning_with_one_wrong_letter_is_near() -> None:
+    names = ["Zebra", "ZephyrHawk", "Zephyrine", "zephir", "Hawk", "ZEPHYR", "zéphyrs"]
+    search = NameSearch(pack(names), np.arange(len(names)))
+    assert [names[place] for place in search.nearest("zephir", 9)] == ["ZEPHYR", "ZephyrHawk", "Zephyrine"]
+    assert [names[place] for place in search.nearest("zephyrr", 2)] == ["ZEPHYR", "ZephyrHawk"]
+    assert [names[place] for place in search.nearest("zpehyrh", 9)] == ["ZephyrHawk", "ZEPHYR"]
+    assert [names[place] for place in search.nearest("zehp", 9)] == ["ZephyrHawk", "Zephyrine", "zephir", "ZEPHYR"]
+    assert search.nearest("zex", 9) == []
+
+
+@given(st.lists(st.text("ab\u00e9", max_size=20), unique=True), st.integers(0, 3))
+def test_names_are_sorted_by_all_their_bytes(names: list[str], common: int) -> None:
+    names = ["a" * 7 * common + name for name in names if name or common]
+    order = NameSearch(pack(names), np.arange(len(names)))._beginnings._sorted
+    assert [names[place].encode() for place in order] == sorted(name.encode() for name in names)
 
 
 def test_names_of_many_blocks_are_found_in_their_order() -> None:

@@ -45,7 +45,7 @@ export default class AgentPage extends Live {
     if (profile?.no_record === null && curve !== undefined) {
       feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), 10];
       if (Date.now() / 1000 - DAY - this.dayAgo > LATEST) this.dayAgo = Math.floor(Date.now() / 1000) - DAY;
-      feeds.before = [poolUrl(pool, `${at}/history`, { method: curve, points: 4, to: this.dayAgo }), 3600];
+      feeds.before = [poolUrl(pool, `${at}/history`, { method: curve, points: 4, until: this.dayAgo }), 3600];
     }
     if (this.value("profile")?.games) {
       feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), 10];
