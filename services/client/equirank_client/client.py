@@ -48,7 +48,8 @@ class Client(Connection):
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
         its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
-        pool are folded again for it, at most 2,000,000."""
+        pool are folded again for it, at most 2,000,000. `events` are the seasons that began and the generations of the pool, with what
+        changed for the agent, such as a ban; they are some seconds behind."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'since': since, 'until': until, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
     def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, opponent: str | None = None) -> OpponentList:
@@ -309,7 +310,8 @@ class AsyncClient(AsyncConnection):
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
         its own time, and its place in the order of the log. With `slice`: ratings in the slice. For an online method, all outcomes of the
-        pool are folded again for it, at most 2,000,000."""
+        pool are folded again for it, at most 2,000,000. `events` are the seasons that began and the generations of the pool, with what
+        changed for the agent, such as a ban; they are some seconds behind."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'since': since, 'until': until, 'points': points, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentHistory)
 
     async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, opponent: str | None = None) -> OpponentList:
