@@ -213,7 +213,7 @@ def _fold(
     clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32], weight: _Counts,
     time: _Floats, seconds: float, model: Model, wanted: bool, counts: _Counts, sums: _Floats, trace: Tracing,
 ) -> None:  # fmt: skip
-    """`fold_games`. A call with tuples of arrays would take a tenth longer for one outcome."""
+    """`fold_games`. A call with tuples of arrays would take a twentieth longer for one outcome."""
     columns = Columns(rating, deviation, volatility, information, surprise, period, outcomes)
     games, scoring = Games(side_start, place, agent_start, agent, weight), Scoring(wanted, counts, sums)
     fold_games(columns, clock, games, time, seconds, model, scoring, trace)

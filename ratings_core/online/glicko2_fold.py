@@ -44,7 +44,7 @@ _FURTHEST: Final = 30.0
 """Largest log odds; larger ones are cut to it, so that each game has some information and no upset has an unlimited effect."""
 THREE_OVER_PI2: Final = 3.0 / (math.pi * math.pi)
 _PART_MEMBERS: Final = 1024
-"""Largest number of members in a part with more than one outcome. Its arrays then stay in a core's first cache."""
+"""Largest number of members in a part with more than one outcome. Its arrays then stay in a core's second cache."""
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 _HIGH_BITS: Final = np.uint64(32)
 """The high half of an id times `_SPREAD` is its place in the table of `_Room`."""
