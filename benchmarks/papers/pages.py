@@ -20,7 +20,8 @@ scripts/bootstrap                                       # once: .venv with every
 .venv/bin/equirank papers --full --output docs/papers   # all in full size, into these pages (make papers)
 ```
 
-The last line of a table or figure on a paper's page has the name of its item. Results and pictures go to `.cache/papers` without `--output`.
+The last line of a table or figure on a paper's page has the name of its item. Without `--output`, results and pictures go to
+`.cache/papers`.
 
 | paper | items | compared values | match | within noise | no, explained | no, other input | no | items not run |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |

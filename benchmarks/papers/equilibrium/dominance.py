@@ -55,14 +55,14 @@ def risk_dominance(run: Run) -> Output:
     hunt = lle(NormalForm.of([STAG_HUNT, STAG_HUNT.T])).mixes
     return Output(
         [
-            unprinted("different equilibria found", len(rivals) + 1, f"{starts} starts"),
             equal("stag hunt: probability of hare, for both players", (1.0, 1.0), [float(own[1]) for own in hunt], tolerance=1e-6),
+            unprinted("different equilibria found", len(rivals) + 1, f"{starts} starts"),
             claim("the limiting logit equilibrium", "risk-dominant", ours, holds=wins == len(rivals), other_input=other),
         ],
         seeds=[0, 3],
-        note="""In the stag hunt two players hunt a stag, which pays each 4, or a hare, which pays 3 in any case; a lone hunter of the stag
-gets 0. Hare is risk-dominant by the definition of Harsanyi and Selten, which the paper cites: (3 - 0)² is more than (4 - 3)². The next
-rows are of a synthetic game of 12 prompts and 6 models. Other equilibria are the ends of paths from random targets. The appendix with
+        note="""The stag hunt is ours: two players hunt a stag, which pays each 4, or a hare, which pays 3 in any case; a lone hunter of the
+stag gets 0. Hare is risk-dominant by the definition of Harsanyi and Selten, which the paper cites: (3 - 0)² is more than (4 - 3)². The
+next rows are of a synthetic game of 12 prompts and 6 models. Other equilibria are the ends of paths from random targets. The appendix with
 the paper's comparison is not at hand; here an equilibrium dominates another one if leaving it alone for the other one costs the players
 at least as much in sum as the reverse (for two players with two strategies, Harsanyi and Selten multiply these losses; a mixed
 equilibrium often has losses of 0).""",
