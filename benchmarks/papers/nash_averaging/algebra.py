@@ -146,8 +146,8 @@ def _drawn_parts(parts: Sequence[tuple[str, Floats]]) -> Drawn:
     most = max(float(np.abs(part).max()) for _, part in parts)
     for axes, (title, part) in zip(panels, parts, strict=True):
         axes.imshow(part, cmap=DIVERGING, vmin=-1.5 * most, vmax=1.5 * most)
-        for (row, column), entry in np.ndenumerate(part):
-            axes.text(column, row, f"{entry + 0.0:.3g}", ha="center", va="center")
+        for (row, column), entry in np.ndenumerate(np.round(part, 9)):
+            axes.text(column, row, f"{entry + 0.0:g}", ha="center", va="center")
         agents = range(len(part))
         axes.set_xticks(agents, [str(agent + 1) for agent in agents])
         axes.set_yticks(agents, [str(agent + 1) for agent in agents])
