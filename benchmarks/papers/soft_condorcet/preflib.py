@@ -207,7 +207,7 @@ def _compared(row: dict[str, str], fits: Sequence[Fit], found: int) -> list[Valu
     if row["Kn_gd"]:
         off = [one.distance for one in fits if one.distance is not None]
         values.append(_near(f"{m}: distance to Kemeny", float(row["Kn_gd"]), off, low, size, scope))
-    return values + (_of_program(m, row, fits, size) if row["Kn_sp"] else [])
+    return values + (program_rows(m, row, fits, size) if row["Kn_sp"] else [])
 
 
 def _near(label: str, printed: float, off: Sequence[float], m: int, size: int, what: str) -> Value:
@@ -223,8 +223,17 @@ _MINIMA: Final = (
 )
 
 
-def _of_program(m: str, row: dict[str, str], fits: Sequence[Fit], size: int) -> list[Value]:
-    """Rows of sigmoidal programming."""
+def program_rows(m: str, row: dict[str, str], fits: Sequence[Fit], size: int) -> list[Value]:
+    """Rows of sigmoidal programming for one group of profiles.
+
+    A share of winners on top below 1 contradicts theorem 5, so it is explained if ours is 1; the group's distance then is as well.
+
+    Args:
+        m: Name of the group, such as `m = 5`.
+        row: Its printed row.
+        fits: Its profiles.
+        size: Number of the paper's profiles.
+    """
     won = [one.program_on_top for one in fits if one.program_on_top is not None]
     off = [one.program_distance for one in fits if one.program_distance is not None]
     top = equal(
