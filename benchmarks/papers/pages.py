@@ -10,14 +10,18 @@ from benchmarks.papers.run import Status, Stored, read_result
 _SUMMARY_HEAD: Final = """# The papers, reproduced
 
 The methods come from five papers. This page says how many of their printed values we reproduce. The page of a paper has every table and
-figure, with the printed value, ours, and whether they match. This command writes all of it; a test compares the pages with the stored
-results.
+figure, with the printed value, ours, and whether they match. A command in a clone of the project computes them; a test compares the pages
+with the stored results.
 
 ```sh
-.venv/bin/equirank papers --full --output docs/papers   # make papers
-.venv/bin/equirank papers --quick                       # small sizes, at most five minutes
-.venv/bin/equirank papers vase/figure-2                 # one table or figure; its page names it
+scripts/bootstrap                                       # once: .venv with everything (2.4 GB)
+.venv/bin/equirank papers vase/figure-2                 # one table or figure, in seconds; prints where its picture is
+.venv/bin/equirank papers --quick                       # all in small sizes, at most five minutes
+.venv/bin/equirank papers --full --output docs/papers   # all in full size, into these pages (make papers)
 ```
+
+The last line of a table or figure on a paper's page has the name of its item. Without `--output`, results and pictures go to
+`.cache/papers`.
 
 | paper | items | compared values | match | within noise | no, explained | no, other input | no | items not run |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |

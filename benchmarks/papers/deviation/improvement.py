@@ -92,7 +92,18 @@ def _change(curves: Mapping[str, Floats]) -> tuple[float, float]:
     return float(change.mean()), float(change.std() / np.sqrt(len(change)))
 
 
-_OTHER_RUNS: Final = "other random policies: their gaps are large, and fall at first under any rating"
+SETTLED: Final = 25
+"""Iteration after which the reason of Sheriff's claim compares the gap again."""
+_OTHER_RUNS: Final = (
+    f"other random policies, whose first gap is {{first:.1f}}; it falls in the first {SETTLED} iterations under both ratings; "
+    "from there to the last quarter it changes by {even:+.1f} under uniform ratings and by {strict:+.1f} under deviation ratings"
+)
+
+
+def _later(curves: Mapping[str, Floats]) -> float:
+    """Mean change of the gap from iteration `SETTLED` to the last quarter."""
+    gaps = curves["gap"]
+    return float((gaps[:, -max(1, gaps.shape[1] // 4) :].mean(axis=1) - gaps[:, SETTLED // EVERY]).mean())
 
 
 def _compared(curves: Curves) -> list[Value]:
@@ -100,6 +111,7 @@ def _compared(curves: Curves) -> list[Value]:
     for name in GAMES:
         (even, even_error), (strict, strict_error) = (_change(curves[name, rating]) for rating in RATINGS)
         first = float(curves[name, "deviation"]["gap"][:, 0].mean())
+        later = [_later(curves[name, rating]) for rating in RATINGS]
         text = f"{strict:+.3f} (error {strict_error:.3f}), first gap {first:.3f}"
         values.append(claim(f"{name}: gap under deviation ratings", "falls", text, holds=strict < 0))
         text, falls = f"{even:+.3f} (error {even_error:.3f})", name == "Kuhn poker"
@@ -109,7 +121,7 @@ def _compared(curves: Curves) -> list[Value]:
                 "falls" if falls else "does not fall",
                 text,
                 holds=(even < 0) == falls,
-                other_input=_OTHER_RUNS,
+                other_input=_OTHER_RUNS.format(first=first, even=later[0], strict=later[1]),
             )
         )
         values.append(unprinted(f"{name}: fall under deviation beyond that under uniform ratings", round(even - strict, 3)))

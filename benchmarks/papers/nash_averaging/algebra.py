@@ -1,17 +1,18 @@
 """Sections 2 and 3.3 and appendix F of Balduzzi et al. 2018: antisymmetric matrices, by Hodge and by Schur."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from benchmarks.papers.atari import ten_agents
-from benchmarks.papers.figures import COLOURS, grid
+from benchmarks.papers.figures import COLOURS, DIVERGING, grid
 from benchmarks.papers.items import Drawn, Output, Run, claim, equal, unprinted
 from benchmarks.papers.nash_averaging.matrices import EXACT, C, T, antisymmetric, centred_elo
 from benchmarks.papers.nash_averaging.paper import PAPER
-from ratings_core.analysis.hodge import hodge
+from ratings_core.analysis.hodge import Hodge, hodge
 from ratings_core.analysis.schur import Schur, schur
 from ratings_core.equilibria import nash_average_agents
 from ratings_core.solution import Floats
@@ -104,6 +105,12 @@ def appendix_f(_: Run) -> Output:
             equal(f"{name}: Nash averages", averages, solved.ratings, tolerance=EXACT),
         ]
         draw_plane(axes, points, f"{'Transitive' if name == 'T' else 'Cyclic'} matrix {name}")
+    mixed = hodge(T + C)
+    gradient, rotation = np.subtract.outer(mixed.ratings, mixed.ratings), cyclic_part(mixed)
+    values += [
+        equal("T + C: largest difference of grad(div) and T", 0.0, float(np.abs(gradient - T).max()), tolerance=EXACT),
+        equal("T + C: largest difference of rot and C", 0.0, float(np.abs(rotation - C).max()), tolerance=EXACT),
+    ]
     line_, circle = plane_points(schur(T)), plane_points(schur(C))
     values += [
         claim(
@@ -122,7 +129,31 @@ def appendix_f(_: Run) -> Output:
     caption = (
         "Rows of the Schur factor as points. Shaded: the parallelogram of agents 1 and 2, whose signed area is their entry (figure 4)."
     )
-    return Output(values, [Drawn("schur", caption, figure)])
+    parts = (("A = T + C", T + C), ("transitive part, grad(div A)", gradient), ("cyclic part, rot A", rotation))
+    return Output(values, [Drawn("schur", caption, figure), _drawn_parts(parts)])
+
+
+def cyclic_part(found: Hodge) -> Floats:
+    """The cyclic part of a decomposed matrix (m, m), antisymmetric."""
+    part = np.zeros((len(found.ratings), len(found.ratings)))
+    part[found.first, found.second], part[found.second, found.first] = found.rotation, -found.rotation
+    return part
+
+
+def _drawn_parts(parts: Sequence[tuple[str, Floats]]) -> Drawn:
+    """Matrices as coloured tables, side by side."""
+    figure, panels = grid(columns=len(parts), width=8.4, height=2.9)
+    most = max(float(np.abs(part).max()) for _, part in parts)
+    for axes, (title, part) in zip(panels, parts, strict=True):
+        axes.imshow(part, cmap=DIVERGING, vmin=-1.5 * most, vmax=1.5 * most)
+        for (row, column), entry in np.ndenumerate(np.round(part, 9)):
+            axes.text(column, row, f"{entry + 0.0:g}", ha="center", va="center")
+        agents = range(len(part))
+        axes.set_xticks(agents, [str(agent + 1) for agent in agents])
+        axes.set_yticks(agents, [str(agent + 1) for agent in agents])
+        axes.grid(visible=False)
+        axes.set(title=title)
+    return Drawn("hodge", "The Hodge decomposition of the sum of the two matrices gives back both. Rows beat columns.", figure)
 
 
 def draw_plane(axes: Axes, points: Floats, title: str) -> None:

@@ -1,5 +1,7 @@
 """Section 4.1 and appendices A, C and D of Balduzzi et al. 2018: Nash averages and their properties."""
 
+from typing import Final
+
 import numpy as np
 
 from benchmarks.papers.atari import ten_agents
@@ -128,6 +130,12 @@ def theorem_2(_: Run) -> Output:
 SUITES = np.array([[89.0, 93.0, 76.0, 77.0], [85.0, 85.0, 85.0, 84.0], [79.0, 74.0, 99.0, 98.0]])
 
 
+_EXACT_FIT: Final = (
+    "with ratings -r, r, 0, 0 Elo expects A to score 1/(1 + 10^(2r/400)) + 2/(1 + 10^(r/400)) against the others; "
+    "the given chances sum to .9 + .1 + .1 = 1.1, which is r = 71.9; r = 63 gives 1.147"
+)
+
+
 def rounded_up(values: Floats) -> Floats:
     """Nearest whole numbers, halves up, as the paper rounds."""
     return np.asarray(np.floor(values + 0.5))
@@ -151,7 +159,7 @@ def appendix_a(_: Run) -> Output:
             (-63.0, 63.0, 0.0, 0.0),
             centred_elo(cloned(cycle, 2)),
             tolerance=0.5,
-            reason="the exact fit of the printed chances is 71.9 points; the paper does not state how its value was fitted",
+            reason=_EXACT_FIT,
             expected=(-71.914, 71.914, 0.0, 0.0),
         ),
         equal("Nash averages with the copy", (0.0, 0.0, 0.0, 0.0), nash_average_agents(cloned(log_odds, 2)).ratings, tolerance=1e-8),

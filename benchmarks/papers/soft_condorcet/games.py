@@ -106,7 +106,7 @@ each other and not with the printed ones. """
 
 @PAPER.item("figure-3", "Figure 3 (section 4.4)", "Prediction of games of seven players")
 def figure_3(run: Run) -> Output:
-    sizes, splits = _sizes(run), run.pick(2, 2)
+    sizes, splits = _sizes(run), run.pick(2, 12)
     steps = [int(n) for n in run.pick(np.arange(1, 6) * 1_000, np.arange(1, 7) * 20_000)]
     runs = run.each(((f"split-{seed}", partial(offline, seed, sizes, steps)) for seed in range(splits)), splits)
     curves = {name: np.array([one[name] for one in runs]) for name in runs[0]}

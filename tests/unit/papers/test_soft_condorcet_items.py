@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.papers.items import Match
 from benchmarks.papers.soft_condorcet import games, landscapes, posterior, preflib, tournaments, warmup
 from ratings_core.ranking import Ranking, kendall_tau
 from ratings_core.voting.profile import Profile
@@ -80,9 +81,20 @@ def test_samples_of_files_are_continued_by_larger_ones(tmp_path):
     assert len(set(preflib.drawn(paths, 50, seed=1))) == 20
 
 
+@pytest.mark.parametrize(
+    ("top", "printed", "matches"),
+    [(1.0, "1.0", [Match.YES, Match.YES]), (1.0, "0.66", [Match.EXPLAINED, Match.EXPLAINED]), (0.9, "0.66", [Match.NO, Match.NO])],
+)
+def test_a_printed_share_of_winners_below_one_is_explained_only_if_ours_is_one(top, printed, matches):
+    fits = [preflib.Fit(5, 10.0, 1.0, 0.0, program_on_top=top, program_distance=0.0)] * 100
+    row = {"m_min": "5", "C_sp": printed, "Kn_sp": "0.0" if printed == "1.0" else "0.1"}
+    assert [value.match for value in preflib.program_rows("m = 5", row, fits, 100)] == matches
+
+
 def test_a_fit_counts_winners_and_pairs_unlike_kemenys_order():
     clear = preflib.fit(Profile.from_orders([[0, 1, 2], [0, 2, 1], [0, 1, 2]]), seeds=[0])
     assert (clear.alternatives, clear.on_top, clear.distance) == (3, 1.0, 0.0)
+    assert (clear.program_on_top, clear.program_distance) == (1.0, 0.0)
     tied = preflib.fit(Profile.from_orders([[0, 1], [1, 0]]), seeds=[0, 1])
     assert tied.on_top is None
     group = preflib.summary([clear, tied])
