@@ -44,7 +44,7 @@ def fold_pairs(
     They are scored together, because ratings do not wait for scores.
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
-    odds, results, unscored = np.empty(_DUELS), np.empty(_DUELS), 0
+    odds, results, unscored = np.empty(_DUELS), np.empty(_DUELS), np.int64(0)
     wanted, counts, sums = scoring
     traced, before, after, expected = trace
     for i in range(len(games.weight)):
@@ -53,7 +53,7 @@ def fold_pairs(
         duel = n == 2 and games.agent_start[first + 2] - begin == 2
         if unscored == _DUELS or (unscored and not duel):
             score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, games.side_start, expected)
-            unscored = 0
+            unscored = np.int64(0)
         if not duel:
             play(rating, outcomes, games, i, key, slope, settings, scoring, trace, noise, push, moved, (mean, luck, total))
             continue
