@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import sigmoid
-from ratings_core.online.games import UNIT, Scoring, result_of
+from ratings_core.online.games import UNIT, Scoring, result_of, zero
 from ratings_core.online.glicko2_periods import (
     CLOSED_DEVIATION,
     CLOSED_RATING,
@@ -103,7 +103,7 @@ def fold_games(
     columns: Columns, clock: _Counts, games: Games, time: _Floats, seconds: float, model: Model, scoring: Scoring, trace: Tracing
 ) -> None:
     """Fold `games` in order. clock: int64 (1,), the newest period; seconds: length of a period."""
-    room, first = _room(games), np.int64(0)  # a literal 0 would make numba compile each phase for two types
+    room, first = _room(games), zero()
     while first < len(games.weight):
         clock[0] = max(clock[0], _period(time[first], seconds))
         end = _end_of_part(games, first, time, seconds, clock[0])
@@ -168,7 +168,7 @@ def _end_of_part(games: Games, first: int, time: _Floats, seconds: float, now: i
 def _open_period(columns: Columns, now: int, games: Games, first: int, end: int, model: Model, room: _Room) -> None:
     """Close the earlier periods of the part's agents, and open period `now` for them."""
     rating, deviation, volatility, information, surprise, period, _ = columns
-    lanes, owner, away, used = room.lanes, room.owner, room.away, np.int64(0)
+    lanes, owner, away, used = room.lanes, room.owner, room.away, zero()
     agent = games.agent
     for member in range(games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]):
         a = agent[member]
@@ -181,7 +181,7 @@ def _open_period(columns: Columns, now: int, games: Games, first: int, end: int,
         period[a] = now
         if used == LANES:
             _close_periods(columns, used, model, lanes, owner, away)
-            used = np.int64(0)
+            used = zero()
     _close_periods(columns, used, model, lanes, owner, away)
 
 
@@ -336,7 +336,7 @@ def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, t
     _, counts, sums = scoring
     traced, before, after, expected = trace
     side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, room.shown, room.spread
-    odds, results, unscored = room.odds, room.results, np.int64(0)
+    odds, results, unscored = room.odds, room.results, zero()
     begin = agent_start[side_start[first]]
     for i in range(first, end):
         side, n = side_start[i], side_start[i + 1] - side_start[i]
@@ -349,7 +349,7 @@ def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, t
             continue
         if unscored:
             score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, side_start, expected)
-            unscored = np.int64(0)
+            unscored = zero()
         if traced:
             expected[side : side + n] = 0.0
         _strengths(shown, spread, agent_start, begin, side, n, scale, room.mean, room.variance)
