@@ -85,3 +85,9 @@ def side_means(
         for member in range(begin + 1, end):
             total += rating[agent[member]]
         mean[side] = total / (end - begin)
+
+
+@inlined
+def zero() -> int:
+    """0, as the start of a counter that is passed to kernels: numba would compile them for the literal 0, and then for other numbers."""
+    return int(np.int64(0))

@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import sigmoid
-from ratings_core.online.games import UNIT, Scoring, result_of
+from ratings_core.online.games import UNIT, Scoring, result_of, zero
 from ratings_core.online.glicko2_periods import (
     CLOSED_DEVIATION,
     CLOSED_RATING,
@@ -103,8 +103,7 @@ def fold_games(
     columns: Columns, clock: _Counts, games: Games, time: _Floats, seconds: float, model: Model, scoring: Scoring, trace: Tracing
 ) -> None:
     """Fold `games` in order. clock: int64 (1,), the newest period; seconds: length of a period."""
-    room = _room(games)
-    first = 0
+    room, first = _room(games), zero()
     while first < len(games.weight):
         clock[0] = max(clock[0], _period(time[first], seconds))
         end = _end_of_part(games, first, time, seconds, clock[0])
@@ -165,11 +164,11 @@ def _end_of_part(games: Games, first: int, time: _Floats, seconds: float, now: i
 # -- 1. periods
 
 
-@inlined
+@kernel
 def _open_period(columns: Columns, now: int, games: Games, first: int, end: int, model: Model, room: _Room) -> None:
     """Close the earlier periods of the part's agents, and open period `now` for them."""
     rating, deviation, volatility, information, surprise, period, _ = columns
-    lanes, owner, away, used = room.lanes, room.owner, room.away, 0
+    lanes, owner, away, used = room.lanes, room.owner, room.away, zero()
     agent = games.agent
     for member in range(games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]):
         a = agent[member]
@@ -182,7 +181,7 @@ def _open_period(columns: Columns, now: int, games: Games, first: int, end: int,
         period[a] = now
         if used == LANES:
             _close_periods(columns, used, model, lanes, owner, away)
-            used = 0
+            used = zero()
     _close_periods(columns, used, model, lanes, owner, away)
 
 
@@ -201,7 +200,7 @@ def _close_periods(columns: Columns, used: int, model: Model, lanes: _Floats, ow
 # -- 2. what sides learn
 
 
-@inlined
+@kernel
 def _learn(columns: Columns, games: Games, first: int, end: int, scale: float, room: _Room) -> None:
     """Write what each side learns from each outcome of the part."""
     rating, deviation, agent, place = columns.rating, columns.deviation, games.agent, games.place
@@ -261,7 +260,7 @@ def _sides(
 # -- 3. sums
 
 
-@inlined
+@kernel
 def _play(columns: Columns, games: Games, first: int, end: int, room: _Room) -> None:
     """Add what sides learnt to the sums of their members, and write the sums before each occurrence."""
     information, surprise, outcomes = columns.information, columns.surprise, columns.outcomes
@@ -284,7 +283,7 @@ def _play(columns: Columns, games: Games, first: int, end: int, room: _Room) -> 
 # -- 4. ratings after the games so far
 
 
-@inlined
+@kernel
 def _follow(columns: Columns, games: Games, first: int, end: int, room: _Room) -> int:
     """Write `following`, and the sums of agents after their last occurrence in the part. Returns the number of occurrences."""
     information, surprise, agent = columns.information, columns.surprise, games.agent
@@ -311,7 +310,7 @@ def _follow(columns: Columns, games: Games, first: int, end: int, room: _Room) -
     return occurrences
 
 
-@inlined
+@kernel
 def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int, model: Model, room: _Room) -> None:
     """Write `shown` and `spread` of all occurrences."""
     rating, deviation, volatility, agent, last = columns.rating, columns.deviation, columns.volatility, games.agent, room.last
@@ -331,13 +330,13 @@ def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int
 # -- 5. forecasts
 
 
-@inlined
+@kernel
 def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, trace: Tracing, room: _Room) -> None:
     """Score the forecasts of the part, and write its trace."""
     _, counts, sums = scoring
     traced, before, after, expected = trace
     side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, room.shown, room.spread
-    odds, results, unscored = room.odds, room.results, 0
+    odds, results, unscored = room.odds, room.results, zero()
     begin = agent_start[side_start[first]]
     for i in range(first, end):
         side, n = side_start[i], side_start[i + 1] - side_start[i]
@@ -350,7 +349,7 @@ def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, t
             continue
         if unscored:
             score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, side_start, expected)
-            unscored = 0
+            unscored = zero()
         if traced:
             expected[side : side + n] = 0.0
         _strengths(shown, spread, agent_start, begin, side, n, scale, room.mean, room.variance)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, template
-from ratings_core.online.games import UNIT, Scoring, result_of, side_means
+from ratings_core.online.games import UNIT, Scoring, result_of, side_means, zero
 from ratings_core.online.prequential import record, score_duels, settle
 from ratings_core.online.trace import Tracing, average_expected
 from ratings_core.records.games import Games
@@ -44,7 +44,7 @@ def fold_pairs(
     They are scored together, because ratings do not wait for scores.
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
-    odds, results, unscored = np.empty(_DUELS), np.empty(_DUELS), 0
+    odds, results, unscored = np.empty(_DUELS), np.empty(_DUELS), zero()
     wanted, counts, sums = scoring
     traced, before, after, expected = trace
     for i in range(len(games.weight)):
@@ -53,7 +53,7 @@ def fold_pairs(
         duel = n == 2 and games.agent_start[first + 2] - begin == 2
         if unscored == _DUELS or (unscored and not duel):
             score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, games.side_start, expected)
-            unscored = 0
+            unscored = zero()
         if not duel:
             play(rating, outcomes, games, i, key, slope, settings, scoring, trace, noise, push, moved, (mean, luck, total))
             continue
