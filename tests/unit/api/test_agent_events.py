@@ -110,8 +110,8 @@ def test_the_history_of_an_agent_has_its_events(api: Running, tmp_path: Path) ->
         {"time": 200.0, "generation": 2, "changes": ["bans"], "own": ["banned"]},
         {"time": 300.0, "generation": 3, "changes": ["bans"], "own": ["unbanned"]},
     ]
-    later = api.client.get(url, params={"from": "250"}).json()
+    later = api.client.get(url, params={"since": "250"}).json()
     assert (later["events_total"], later["events"]) == (1, answer["events"][1:])
-    for path, expected in (("agent-1/history", [None, None]), ("ann/history?method=elo&to=250", [["banned"]])):
+    for path, expected in (("agent-1/history", [None, None]), ("ann/history?method=elo&until=250", [["banned"]])):
         events = api.client.get(f"/v1/pools/{POOL}/agents/{path}").json()["events"]
         assert [event.get("own") for event in events] == expected
