@@ -10,7 +10,7 @@ import pytest
 
 from services.runtime.supervisor import BACKOFF, STEADY_SECONDS, Program, Supervisor
 
-QUIET = Program("quiet", [sys.executable, "-c", "import os; os.read(0, 1)"])
+QUIET = Program("quiet", [sys.executable, "-c", "import signal; signal.pause()"])
 BRIEF = Program("brief", [sys.executable, "-c", "raise SystemExit(3)"])
 
 
