@@ -123,8 +123,8 @@ const SORTS = {
 const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
 
 /**
- * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `ready`: whether rows can be shown. `onBoard` is called with the board's first page whenever it changed.
- * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, ready: boolean, onBoard: (board: any) => void}>
+ * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
+ * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, onBoard: (board: any) => void}>
  */
 export class Board extends Component {
   /** @param {any} props */
@@ -207,7 +207,7 @@ export class Board extends Component {
   render() {
     this.focused = /** @type {HTMLElement | null} */ (document.activeElement === document.body ? null : document.activeElement); // a row that moves loses the focus
     const board = this.rows.board;
-    if (!board || !this.props.ready) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
+    if (!board) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
     const { first, rows } = this.visible();
     const total = this.rows.length;
     if (!total) return html`<p class="soft">No agent matches.</p>`;
