@@ -131,7 +131,7 @@ def test_findings_that_come_after_the_rows_do_not_move_them(api: Running, browse
         page.until("document.querySelectorAll('table.board .who').length")
         assert page.evaluate("document.querySelector('.findings-line').textContent") == ""
         shown.set()
-        page.wait("2 weakly connected" if method == "maximal_lottery" else "47 % cyclic", "Log position of the live boards")
+        page.wait("2 weakly connected · compared with Elo" if method == "maximal_lottery" else "47 % cyclic · 2 copies", "Log position of the live boards")
         page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/seasons') && one.responseEnd)")
         page.until("document.querySelector('.state.ok')")
         page.click(".findings-line summary")

@@ -180,6 +180,8 @@ def test_views_have_display_names_and_say_that_hidden_agents_are_left_out(played
         page.go("/pools/cup?view=next")
         text = page.wait("Rocky", "1 hidden agent is left out.")
         assert ARABIC not in text
+        page.go("/pools/cup?view=methods")
+        page.wait("Rocky", "1 hidden agent is left out.")
         page.go("/pools/cup?view=wins")
         page.until("document.querySelectorAll('.heat').length === 12")
         assert "Rocky" in page.text

@@ -141,12 +141,11 @@ export default class PoolPage extends Live {
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
       <p class="question" data-method=${board.method}>${question(board.method)}</p>
-      ${past || part ? null : html`<${Findings} poll=${this.polls.insight} main=${main.method} method=${board.method} />`}
       ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
       ${part && !past ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.polls.slices?.error ? `Slices cannot be read: ${this.polls.slices.error.message}` : "Loading the board"}</p>` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.polls.slices?.error ? `Slices cannot be read: ${this.polls.slices.error.message}` : "Loading the board"}</p>` : html`<div class="over-rows">${part ? null : html`<${Findings} poll=${this.polls.insight} main=${main.method} method=${board.method} />`}<${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
@@ -181,7 +180,7 @@ function troubled(board) {
  */
 function Findings({ poll, main, method }) {
   const insight = poll?.value;
-  const found = [compared(insight, main, method), ...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method)].filter((one) => one !== null);
+  const found = [...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
   const unread = poll?.error && !insight ? html`<span class="soft">Findings cannot be read: ${poll.error.status ? `the service answered ${poll.error.status}` : "no answer"}.</span>` : null;
   const warns = found.some((one) => one.warns);
   return html`<div class=${`findings-line${method === main ? "" : " other"}`}>${found.length ? html`<details class="proof"><summary class=${warns ? "warns" : "soft"}>${warns ? html`<span class="wide">Read with care: </span>` : null}${found.map((one) => one.short).join(" · ")}</summary>
@@ -195,7 +194,7 @@ function compared(insight, main, method) {
   const part = insight?.findings?.disagreement;
   const distance = (part?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(main) && one.methods.includes(method));
   if (!distance || method === main) return null;
-  if (distance.kendall === 0) return { short: `the order of ${title(main)}`, says: `Here it orders all agents as ${title(main)} does.`, warns: false };
+  if (distance.kendall === 0) return { short: `same order as ${title(main)}`, says: `Here it orders all agents as ${title(main)} does.`, warns: false };
   const disputed = part.disputed.find((/** @type {any} */ one) => [one.high, one.low].includes(method) && [one.high, one.low].includes(main));
   const about = disputed ? html`; most of all about <bdi>${nameOf(disputed.agent, insight)}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
   return { short: `compared with ${title(main)}`, says: html`Here this method and ${title(main)} ${ordersOf(distance)}${about}.`, warns: false };
