@@ -113,9 +113,29 @@ def test_a_large_board_is_shown_after_two_requests_and_any_row_is_scrolled_to(ap
         assert page.complaints() == []
 
 
+def test_a_hidden_agent_of_a_large_board_leaves_its_own_place_empty(api: Running, browser: Browser) -> None:
+    names = [f"agent-{i:03}" for i in range(300)]
+    ratings = np.arange(300, 0, -1).astype(float).tolist()
+    boards = {"elo": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, ratings)}
+    assert api.store.live.publish(head_of("wide", position=1, published_at=NOW, online=["elo"], outcomes=300, agents=300), 1, boards)
+    assert api.client.put("/v1/pools/wide", json={"kind": "games"}).status_code == 201
+    for hidden in ("agent-001", "agent-003"):
+        assert api.client.patch(f"/v1/pools/wide/agents/{hidden}", json={"hidden": True}).status_code == 200
+    with browser.page(api.url, "/pools/wide") as page:
+        page.wait("2 hidden agents are left out. Ranks count hidden agents.")
+        page.evaluate("globalThis.told = (row) => row.innerText.trim().split(/\\s+/).slice(0, 2).join(' ')")
+        rows = page.evaluate("[...document.querySelectorAll('table.board tbody tr')].slice(0, 6).map(told)")
+        assert rows == ["1 agent-000", "hidden agent", "3 agent-002", "hidden agent", "5 agent-004", "6 agent-005"]
+        page.evaluate("scrollTo({top: document.body.scrollHeight})")
+        page.wait("agent-299")
+        assert page.complaints() == []
+
+
 @pytest.mark.parametrize("method", ["elo", "maximal_lottery"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_findings_that_come_after_the_rows_do_not_move_them(api: Running, browser: Browser, tmp_path: Path, width: int, method: str) -> None:
+def test_findings_that_come_after_the_rows_do_not_move_them(
+    api: Running, browser: Browser, tmp_path: Path, width: int, method: str
+) -> None:
     """Rows do not wait: the findings are answered only after the rows are in the document."""
     play(api, tmp_path)
     assert api.store.solved.publish(insight_board("cup"))
@@ -131,7 +151,10 @@ def test_findings_that_come_after_the_rows_do_not_move_them(api: Running, browse
         page.until("document.querySelectorAll('table.board .who').length")
         assert page.evaluate("document.querySelector('.findings-line').textContent") == ""
         shown.set()
-        page.wait("2 weakly connected · compared with Elo" if method == "maximal_lottery" else "47 % cyclic · 2 copies", "Log position of the live boards")
+        page.wait(
+            "2 weakly connected · compared with Elo" if method == "maximal_lottery" else "47 % cyclic · 2 copies",
+            "Log position of the live boards",
+        )
         page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/seasons') && one.responseEnd)")
         page.until("document.querySelector('.state.ok')")
         page.click(".findings-line summary")

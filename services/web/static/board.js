@@ -67,7 +67,11 @@ class Rows {
 
   /** @param {number} index @returns {any} The row, or undefined while it is not read. */
   at(index) {
-    if (!this.sequential) return this.pages.get(Math.floor(index / PAGE))?.value?.rows[index % PAGE];
+    if (!this.sequential) {
+      const page = Math.floor(index / PAGE);
+      const board = this.pages.get(page)?.value;
+      return board && placed(board.rows, page * PAGE, hiddenAmong(board, PAGE, page * PAGE))[index % PAGE];
+    }
     for (let page = 0, left = index; page < this.pages.size; page += 1) {
       const rows = this.pages.get(page)?.value?.rows ?? [];
       if (left < rows.length) return rows[left];
@@ -103,6 +107,19 @@ class Rows {
   end() {
     for (const page of this.pages.values()) page.ended = true;
   }
+}
+
+/**
+ * Rows by their place on the page, with holes where agents are hidden. Ranks count hidden agents, so a rank shows the place of its row; among equal
+ * ranks the holes come last. @param {any[]} rows @param {number} start Index of the first place. @param {number} hidden Number of holes. @returns {any[]}
+ */
+function placed(rows, start, hidden) {
+  /** @type {any[]} */
+  const places = [];
+  rows.forEach((row, i) => {
+    places[Math.min(i + hidden, Math.max(places.length, row.rank - 1 - start))] = row;
+  });
+  return places;
 }
 
 /** Number of hidden agents that a page of a board leaves out. @param {any} board @param {number} asked Number of rows that were asked for. @param {number} start */

@@ -72,7 +72,8 @@ def test_outcomes_of_an_agent_have_whole_times_and_headings() -> None:
     answer = AgentOutcomes(
         pool="blitz", agent="a", generation=1, position=9, age_seconds=0.0, method="elo", total=1, missing=0, outcomes=[outcome], next=None
     )
-    check(printed(outcomes_table(answer)), "time (UTC)", "2026-11-18 11:06:40", "opponents", "result", "after", "change", "1691.04", "+12.52")
+    output = printed(outcomes_table(answer))
+    check(output, "time (UTC)", "2026-11-18 11:06:40", "opponents", "result", "after", "change", "1691.04", "+12.52")
 
 
 def test_methods_of_a_profile_are_complete() -> None:
