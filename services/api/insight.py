@@ -21,7 +21,7 @@ from services.boards.store.protocol import PoolHead
 from services.boards.visible_findings import visible_insight
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.insight.on_request import slice_insight
-from services.solve.next_matches import TARGETS, Next, plan, visible_next
+from services.solve.next_matches import TARGETS, Next, check_visible_target, plan, visible_next
 from services.solve.problems.serving import NoCheckpoint
 from services.wire.pools import check_pool_name
 
@@ -64,16 +64,17 @@ async def plan_next(
     """Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
     Games or measurements drawn at these rates reduce the target's uncertainty fastest. With `slice`: of ratings by the outcomes of the
-    slice alone. Those of hidden agents are not listed.
+    slice alone. Those of hidden agents are not listed, and a hidden agent is no target.
     """
     return await here.workers.checkpoints.run(partial(_planned, here, pool, target, games, count, floor, slice_text(part)))
 
 
 def _planned(here: Context, pool: str, target: str, games: int, count: int, floor: float, part: str) -> Next:
-    head = _head(here, pool, part)
+    head, details = _head(here, pool, part), here.pool_agents.details(pool)
+    check_visible_target(target, details)
     try:
         found = plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count, here.plans, part)
-        return visible_next(found, here.pool_agents.details(pool))
+        return visible_next(found, details)
     except NoCheckpoint as error:
         raise _no_checkpoint(here, error) from error
 

@@ -228,7 +228,7 @@ def opponents_table(shown: OpponentList) -> FittedTable:
 def history_table(shown: AgentHistory) -> FittedTable:
     """A table with a row for each point."""
     solved = shown.source == "solved"
-    rows = FittedTable(whole("time"), *(whole(name, right=True) for name in (shown.method, "rank" if solved else "outcome")))
+    rows = FittedTable(whole("time (UTC)"), *(whole(name, right=True) for name in (shown.method, "rank" if solved else "outcome")))
     for point in shown.points:
         rows.add_row(_moment(point.time), _number(point.rating), str(point.rank if solved else point.outcome))
     return rows
@@ -237,7 +237,7 @@ def history_table(shown: AgentHistory) -> FittedTable:
 def outcomes_table(shown: AgentOutcomes) -> FittedTable:
     """A table with a row for each outcome."""
     names = ("before", "after", "change", "expected")
-    first = whole("time"), whole("result"), whole("place"), folded("opponents")
+    first = whole("time (UTC)"), whole("result"), whole("place"), folded("opponents")
     rows = FittedTable(*first, *(whole(name, right=True) for name in names), least=("before", "place", "expected"))
     for row in shown.outcomes:
         numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", _number(row.expected_score))

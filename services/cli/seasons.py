@@ -101,8 +101,9 @@ def withdraw(
 
 def season_table(pool: str, listed: Sequence[SeasonView]) -> FittedTable:
     """A table with a row for each season."""
-    names = "status", "began", "ended", "outcomes", "generation", "keep", "positions"
-    table = FittedTable(folded("season"), *map(whole, names), title=pool, least=("positions", "keep", "generation"))
+    words, numbers = ("status", "began (UTC)", "ended (UTC)"), ("outcomes", "generation", "keep", "positions")
+    columns = *map(whole, words), *(whole(name, right=True) for name in numbers)
+    table = FittedTable(folded("season"), *columns, title=pool, least=("positions", "keep", "generation"))
     for season in listed:
         span = f"{_text(season.start)} to {_text(season.end)}"
         times = _date(season.began_at), _date(season.ended_at)

@@ -344,7 +344,7 @@ def _value(value: float | str | bool | None) -> str:
 
 
 def _moves(difference: Difference) -> FittedTable:
-    table = FittedTable(whole("rank"), whole(""), folded("agent"), whole("rating"), whole("before"))
+    table = FittedTable(whole("rank", right=True), whole(""), folded("agent"), *(whole(name, right=True) for name in ("rating", "before")))
     shown = shower([*(row.rating for row in difference.moved), *(row.rating for row in (*difference.joined, *difference.left))])
     for moved in difference.moved:
         table.add_row(str(moved.rank), _arrow(moved), Text(moved.agent), shown(moved.rating), shown(moved.rating_before))

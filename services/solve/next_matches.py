@@ -98,6 +98,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
 
 Plans: TypeAlias = KeptAnswers[dict[str, Any]]
 """Fields of recommendations, by what they were computed from."""
+_NO_AGENT: Final = "must name an agent of the pool"
 PLANS_KEPT: Final = 256
 """Number of recommendations that a process keeps."""
 
@@ -248,7 +249,7 @@ def _measured(given: ScoresInput, table: ScoreTable) -> tuple[Floats, Floats, st
 
 def _id(names: tuple[str, ...], name: str) -> int:
     if name not in names:
-        raise InputError("target", name, "must name an agent of the pool")
+        raise InputError("target", name, _NO_AGENT)
     return names.index(name)
 
 
@@ -257,6 +258,13 @@ def _listed(rows: list[NextMatch], candidates: int) -> dict[str, Any]:
     others = candidates - len(rows)
     left = max(0.0, 1.0 - sum(row.rate for row in rows))
     return {"matches": rows, "others": others, "other_rate": left / others if others else 0.0}
+
+
+def check_visible_target(target: str, details: PoolDetails) -> None:
+    """Refuse a target that names a hidden agent as one that names no agent. Raises `InputError`."""
+    what, _, whom = target.partition(":")
+    if what in ("agent", "deviation") and details.is_hidden(whom):
+        raise InputError("target", whom, _NO_AGENT)
 
 
 def visible_next(recommended: Next, details: PoolDetails) -> Next:

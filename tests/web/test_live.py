@@ -10,10 +10,10 @@ import pytest
 
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running
-from tests.support.boards import head_of
+from tests.support.boards import head_of, solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.insight import board as insight_board
-from tests.support.pages import beat, failing, play
+from tests.support.pages import EVIL, beat, failing, play
 from tests.support.waiting import PATIENCE
 
 pytestmark = NEEDED
@@ -84,7 +84,7 @@ def test_what_has_the_focus_keeps_it_while_rows_change(api: Running, browser: Br
         assert page.evaluate("document.activeElement.textContent") == "rock"
 
 
-def test_a_large_board_is_shown_after_three_requests_and_any_row_is_scrolled_to(api: Running, browser: Browser) -> None:
+def test_a_large_board_is_shown_after_two_requests_and_any_row_is_scrolled_to(api: Running, browser: Browser) -> None:
     names = [f"agent-{i:06}" for i in range(MANY)]
     ratings = np.arange(MANY, 0, -1).astype(float).tolist()
     boards = {"elo": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, ratings)}
@@ -97,7 +97,6 @@ def test_a_large_board_is_shown_after_three_requests_and_any_row_is_scrolled_to(
         before = [one for one in asked if one["start"] < board["end"]]
         assert [one["name"] for one in before if one["name"].startswith("/v1/")] == [
             "/v1/pools/large/boards?count=1",
-            "/v1/pools/large/insight",
             "/v1/pools/large/boards/elo?count=100",
         ], "nothing else is read before the first row"
         files = [one["name"] for one in before if one["name"].startswith("/static/")]
@@ -114,22 +113,52 @@ def test_a_large_board_is_shown_after_three_requests_and_any_row_is_scrolled_to(
         assert page.complaints() == []
 
 
+def test_a_hidden_agent_of_a_large_board_leaves_its_own_place_empty(api: Running, browser: Browser) -> None:
+    names = [f"agent-{i:03}" for i in range(300)]
+    ratings = np.arange(300, 0, -1).astype(float).tolist()
+    boards = {"elo": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, ratings)}
+    assert api.store.live.publish(head_of("wide", position=1, published_at=NOW, online=["elo"], outcomes=300, agents=300), 1, boards)
+    assert api.client.put("/v1/pools/wide", json={"kind": "games"}).status_code == 201
+    for hidden in ("agent-001", "agent-003"):
+        assert api.client.patch(f"/v1/pools/wide/agents/{hidden}", json={"hidden": True}).status_code == 200
+    with browser.page(api.url, "/pools/wide") as page:
+        page.wait("2 hidden agents are left out. Ranks count hidden agents.")
+        page.evaluate("globalThis.told = (row) => row.innerText.trim().split(/\\s+/).slice(0, 2).join(' ')")
+        rows = page.evaluate("[...document.querySelectorAll('table.board tbody tr')].slice(0, 6).map(told)")
+        assert rows == ["1 agent-000", "hidden agent", "3 agent-002", "hidden agent", "5 agent-004", "6 agent-005"]
+        page.evaluate("scrollTo({top: document.body.scrollHeight})")
+        page.wait("agent-299")
+        assert page.complaints() == []
+
+
+@pytest.mark.parametrize("method", ["elo", "maximal_lottery"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_moves_the_rows_once_they_are_shown(api: Running, browser: Browser, tmp_path: Path, width: int) -> None:
-    """The findings come late: after the rows were answered, and are asked for again."""
+def test_findings_that_come_after_the_rows_do_not_move_them(
+    api: Running, browser: Browser, tmp_path: Path, width: int, method: str
+) -> None:
+    """Rows do not wait: the findings are answered only after the rows are in the document."""
     play(api, tmp_path)
     assert api.store.solved.publish(insight_board("cup"))
+    lottery = solved_of("cup", method="maximal_lottery", position=10, ratings=[("rock", 0.5), (EVIL, 0.5)])
+    assert api.store.solved.publish(lottery)
     beat(api)
-    answered = threading.Event()
+    shown = threading.Event()
 
-    def late(path: str, before: int) -> bool:
-        if "/boards/" in path and before:
-            answered.set()
-        return path.endswith("/insight") and not answered.wait(PATIENCE)
+    def late(path: str, _: int) -> bool:
+        return path.endswith("/insight") and not shown.wait(PATIENCE)
 
-    with failing(api.url, late) as url, browser.page(url, "/pools/cup", width=width) as page:
-        page.wait("rock", "of the results are cyclic", "Weakly connected agents", "Log position of the live boards")
+    with failing(api.url, late) as url, browser.page(url, f"/pools/cup?method={method}", width=width) as page:
+        page.until("document.querySelectorAll('table.board .who').length")
+        assert page.evaluate("document.querySelector('.findings-line').textContent") == ""
+        shown.set()
+        page.wait(
+            "2 weakly connected · compared with Elo" if method == "maximal_lottery" else "47 % cyclic · 2 copies",
+            "Log position of the live boards",
+        )
         page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/seasons') && one.responseEnd)")
         page.until("document.querySelector('.state.ok')")
+        page.click(".findings-line summary")
+        page.wait("Weakly connected agents among the first" if method == "maximal_lottery" else "of the results are cyclic")
         assert page.evaluate(_SHIFTS) == []
+        assert page.violations() == []
         assert page.complaints() == []

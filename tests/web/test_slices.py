@@ -1,5 +1,7 @@
 """Slices of a pool on its page: chosen, linked, with filters and files."""
 
+import threading
+
 import msgspec
 import pytest
 
@@ -9,7 +11,8 @@ from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
 from tests.support.browser import NEEDED, Browser
-from tests.support.pages import beat
+from tests.support.pages import beat, failing
+from tests.support.waiting import PATIENCE
 
 pytestmark = NEEDED
 AGENTS = "[...document.querySelectorAll('table.board tbody bdi')].map((one) => one.textContent).join()"
@@ -89,6 +92,28 @@ def test_a_link_to_a_slice_shows_it_also_where_its_value_is_awkward(sliced: Runn
         page.wait(f"Only 3 games with language {RTL.value}")
         assert page.violations() == []
         assert page.complaints() == []
+
+
+def test_a_link_to_a_slice_never_shows_the_rows_of_the_pool(sliced: Running, browser: Browser) -> None:
+    """The slices are answered late."""
+    waited = threading.Event()
+
+    def late(path: str, _: int) -> bool:
+        return path.endswith("/slices") and not waited.wait(PATIENCE)
+
+    with failing(sliced.url, late) as url, browser.page(url, f"/pools/cup?slice={ENGLISH}") as page:
+        page.wait("Loading the board")
+        waited.set()
+        page.until(f"{AGENTS} === 'dee,ann'")
+        boards = "performance.getEntriesByType('resource').map((one) => one.name).filter((one) => one.includes('/boards/elo'))"
+        assert page.evaluate(f"{boards}.every((one) => one.includes('slice='))")
+        assert page.complaints() == []
+
+
+def test_a_link_to_a_slice_says_when_slices_cannot_be_read(sliced: Running, browser: Browser) -> None:
+    with failing(sliced.url, lambda path, _: path.endswith("/slices")) as url, browser.page(url, f"/pools/cup?slice={ENGLISH}") as page:
+        page.wait("Slices cannot be read: the service answered 502")
+        assert page.evaluate(AGENTS) == ""
 
 
 def test_a_slice_that_the_pool_does_not_have_shows_the_pool(sliced: Running, browser: Browser) -> None:

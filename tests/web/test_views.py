@@ -59,15 +59,17 @@ def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browse
 
 def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?method=elo") as page:
+        page.wait("47 % cyclic · 2 copies")
+        page.click(".findings-line summary")
         page.wait("47 % of the results are cyclic", "rock, rock-copy have equal results")
-        page.click(".notice a", "cycles")
+        page.click(".findings-line a", "cycles")
         page.wait("paper beats rock-copy beats scissors beats paper")
         assert page.evaluate("location.search") == "?method=elo&view=cycles"
         assert page.complaints() == []
     with browser.page(played.url, "/pools/cup?method=maximal_lottery") as page:
         page.until("document.querySelectorAll('table.board .who').length === 5")
-        page.wait("Weakly connected agents")  # of the same findings
-        assert "are cyclic" not in page.text
+        page.wait("2 weakly connected")  # of the same findings
+        assert "cyclic" not in page.text
 
 
 def test_copies_are_listed(played: Running, browser: Browser) -> None:
@@ -130,6 +132,8 @@ def test_all_findings_are_said_in_words(played: Running, browser: Browser) -> No
 
 def test_weak_links_among_the_first_are_said_at_the_board(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?method=maximal_lottery") as page:
+        page.wait("2 weakly connected")
+        page.click(".findings-line summary")
         page.wait("Weakly connected agents among the first 7: stranger, other.")
 
 
@@ -176,6 +180,8 @@ def test_views_have_display_names_and_say_that_hidden_agents_are_left_out(played
         page.go("/pools/cup?view=next")
         text = page.wait("Rocky", "1 hidden agent is left out.")
         assert ARABIC not in text
+        page.go("/pools/cup?view=methods")
+        page.wait("Rocky", "1 hidden agent is left out.")
         page.go("/pools/cup?view=wins")
         page.until("document.querySelectorAll('.heat').length === 12")
         assert "Rocky" in page.text

@@ -171,7 +171,7 @@ class Client(Connection):
         r"""Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
         Games or measurements drawn at these rates reduce the target's uncertainty fastest. With `slice`: of ratings by the outcomes of the
-        slice alone. Those of hidden agents are not listed."""
+        slice alone. Those of hidden agents are not listed, and a hidden agent is no target."""
         return self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor, 'slice': slice}, accept='application/json', repeatable=True), Next)
 
     def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
@@ -433,7 +433,7 @@ class AsyncClient(AsyncConnection):
         r"""Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
         Games or measurements drawn at these rates reduce the target's uncertainty fastest. With `slice`: of ratings by the outcomes of the
-        slice alone. Those of hidden agents are not listed."""
+        slice alone. Those of hidden agents are not listed, and a hidden agent is no target."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor, 'slice': slice}, accept='application/json', repeatable=True), Next)
 
     async def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:

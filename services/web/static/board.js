@@ -67,7 +67,11 @@ class Rows {
 
   /** @param {number} index @returns {any} The row, or undefined while it is not read. */
   at(index) {
-    if (!this.sequential) return this.pages.get(Math.floor(index / PAGE))?.value?.rows[index % PAGE];
+    if (!this.sequential) {
+      const page = Math.floor(index / PAGE);
+      const board = this.pages.get(page)?.value;
+      return board && placed(board.rows, page * PAGE, hiddenAmong(board, PAGE, page * PAGE))[index % PAGE];
+    }
     for (let page = 0, left = index; page < this.pages.size; page += 1) {
       const rows = this.pages.get(page)?.value?.rows ?? [];
       if (left < rows.length) return rows[left];
@@ -105,6 +109,19 @@ class Rows {
   }
 }
 
+/**
+ * Rows by their place on the page, with holes where agents are hidden. Ranks count hidden agents, so a rank shows the place of its row; among equal
+ * ranks the holes come last. @param {any[]} rows @param {number} start Index of the first place. @param {number} hidden Number of holes. @returns {any[]}
+ */
+function placed(rows, start, hidden) {
+  /** @type {any[]} */
+  const places = [];
+  rows.forEach((row, i) => {
+    places[Math.min(i + hidden, Math.max(places.length, row.rank - 1 - start))] = row;
+  });
+  return places;
+}
+
 /** Number of hidden agents that a page of a board leaves out. @param {any} board @param {number} asked Number of rows that were asked for. @param {number} start */
 export function hiddenAmong(board, asked, start = 0) {
   return Math.max(0, Math.min(asked, board.total - (board.outside ?? 0) - start) - board.rows.length);
@@ -123,8 +140,8 @@ const SORTS = {
 const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
 
 /**
- * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `ready`: whether rows can be shown. `onBoard` is called with the board's first page whenever it changed.
- * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, ready: boolean, onBoard: (board: any) => void}>
+ * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
+ * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, onBoard: (board: any) => void}>
  */
 export class Board extends Component {
   /** @param {any} props */
@@ -207,7 +224,7 @@ export class Board extends Component {
   render() {
     this.focused = /** @type {HTMLElement | null} */ (document.activeElement === document.body ? null : document.activeElement); // a row that moves loses the focus
     const board = this.rows.board;
-    if (!board || !this.props.ready) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
+    if (!board) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
     const { first, rows } = this.visible();
     const total = this.rows.length;
     if (!total) return html`<p class="soft">No agent matches.</p>`;

@@ -192,3 +192,7 @@ def test_games_of_hidden_agents_are_not_listed_and_others_have_their_display_nam
     assert {agent for one in found["matches"] for agent in one["agents"]} == {"bob", "cyd", "dan"}
     assert (len(found["matches"]), found["others"], found["hidden_agents"], found["display_names"]) == (3, 3, 1, {"bob": "Bob 2"})
     assert sum(one["rate"] for one in found["matches"]) + 3 * found["other_rate"] == pytest.approx(1.0)
+    refused = [api.client.get("/v1/pools/blitz/next", params={"target": f"agent:{name}"}) for name in ("ann", "nobody")]
+    assert [(one.status_code, one.json()["detail"]) for one in refused] == [
+        (422, f"target must name an agent of the pool, got '{name}'") for name in ("ann", "nobody")
+    ], "a hidden agent is no target, and the answer does not say that it is there"

@@ -60,7 +60,7 @@ def test_times_of_seasons_are_whole() -> None:
         outcomes=123_456,
     )  # fmt: skip
     output = printed(season_table("blitz", [season]))
-    check(output, "2026-11-18 11:06", "2026-11-19 11:06", "status", "outcomes", "123456", "began", "ended")
+    check(output, "2026-11-18 11:06", "2026-11-19 11:06", "status", "outcomes", "123456", "began (UTC)", "ended (UTC)")
     assert "left out, because a line has 80 characters: positions, keep" in output
 
 
@@ -72,7 +72,8 @@ def test_outcomes_of_an_agent_have_whole_times_and_headings() -> None:
     answer = AgentOutcomes(
         pool="blitz", agent="a", generation=1, position=9, age_seconds=0.0, method="elo", total=1, missing=0, outcomes=[outcome], next=None
     )
-    check(printed(outcomes_table(answer)), "2026-11-18 11:06:40", "opponents", "result", "after", "change", "1691.04", "+12.52")
+    output = printed(outcomes_table(answer))
+    check(output, "time (UTC)", "2026-11-18 11:06:40", "opponents", "result", "after", "change", "1691.04", "+12.52")
 
 
 def test_methods_of_a_profile_are_complete() -> None:

@@ -360,8 +360,8 @@ class Why extends Component {
     const { methods } = this.props;
     const { method, why, error, busy } = this.state;
     if (!methods.length) return null;
-    return html`<section class="card"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>
-      <label>What changed since (UTC) <input type="datetime-local" step="1" onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>
+    return html`<section class="card"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>${" "}
+      <label>What changed since (UTC) <input type="datetime-local" step="1" onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>${" "}
       <button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Explain"}</button></p>
       <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change, why) : null}${(why?.sums ?? []).map((/** @type {any} */ sum) => reasons(sum, why))}</div></section>`;
   }

@@ -40,26 +40,18 @@ export default class PoolPage extends Live {
     const { pool, query: chosen } = this.props;
     /** @type {Record<string, [string, number]>} */
     const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1] };
-    if (!chosen.embed || chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
+    if (chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
     const part = this.part();
     if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
-    /** @type {[string, number]} */
-    const insight = [poolUrl(pool, "/insight"), 5]; // its notice is above the rows
-    if (this.awaitsRows()) return chosen.slice ? feeds : { boards: feeds.boards, insight };
+    if (this.awaitsRows()) return feeds;
+    if (!chosen.embed) feeds.slices = [poolUrl(pool, "/slices"), 10];
     if (!chosen.embed || chosen.season) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     feeds.folding = [poolUrl(pool), 5];
-    feeds.insight = insight;
+    feeds.insight = [poolUrl(pool, "/insight"), 5];
     return feeds;
   }
 
-  /** Whether what is above the rows is known, or cannot be read, so that rows do not move once they are shown. */
-  settled() {
-    const poll = this.polls.insight;
-    this.isSettled ||= !poll || Boolean(poll.value || poll.error); // what is shown stays
-    return this.isSettled;
-  }
-
-  /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests only what is above them. */
+  /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests nothing else. */
   awaitsRows() {
     const { view, season, at } = this.props.query;
     const list = this.value("boards");
@@ -148,12 +140,12 @@ export default class PoolPage extends Live {
         ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
-      <p class="question" data-method=${board.method}>${question(board.method)}${board === main || past ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
+      <p class="question" data-method=${board.method}>${question(board.method)}</p>
       ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part && past ? null : part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : past ? null : html`${thin(this.value("insight"), board.method)}${caution(this.value("insight"), board.method)}`}
+      ${part && !past ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} ready=${this.settled()} onAnswer=${() => this.answer()} />`}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.polls.slices?.error ? `Slices cannot be read: ${this.polls.slices.error.message}` : "Loading the board"}</p>` : html`<div class="over-rows">${part ? null : html`<${Findings} poll=${this.polls.insight} main=${main.method} method=${board.method} />`}<${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
@@ -182,30 +174,49 @@ function troubled(board) {
   return board.rows.length ? "The newest solve failed; this is the previous result" : "The solve failed";
 }
 
-/** How a method differs from the main one in this pool. @param {any} insight @param {string} main @param {string} method */
-function differs(insight, main, method) {
+/**
+ * What has to be known to read a board, from the findings, which can come long after the rows. It is one line of a fixed height, so nothing moves when they come; a click shows the sentences above the rows.
+ * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string}} props poll: of the findings. main: the method that leads the page.
+ */
+function Findings({ poll, main, method }) {
+  const insight = poll?.value;
+  const found = [...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
+  const unread = poll?.error && !insight ? html`<span class="soft">Findings cannot be read: ${poll.error.status ? `the service answered ${poll.error.status}` : "no answer"}.</span>` : null;
+  const warns = found.some((one) => one.warns);
+  return html`<div class=${`findings-line${method === main ? "" : " other"}`}>${found.length ? html`<details class="proof"><summary class=${warns ? "warns" : "soft"}>${warns ? html`<span class="wide">Read with care: </span>` : null}${found.map((one) => one.short).join(" · ")}</summary>
+    <div class="pop">${found.map((one) => html`<p key=${one.short}>${one.says}</p>`)}</div></details>` : unread}</div>`;
+}
+
+/** @typedef {{short: string, says: any, warns: boolean} | null} Finding Some words for the line, the sentence, and whether ratings need care. */
+
+/** How a method differs from the leading one in this pool. @param {any} insight @param {string} main @param {string} method @returns {Finding} */
+function compared(insight, main, method) {
   const part = insight?.findings?.disagreement;
   const distance = (part?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(main) && one.methods.includes(method));
-  if (!distance) return null;
+  if (!distance || method === main) return null;
+  if (distance.kendall === 0) return { short: `same order as ${title(main)}`, says: `Here it orders all agents as ${title(main)} does.`, warns: false };
   const disputed = part.disputed.find((/** @type {any} */ one) => [one.high, one.low].includes(method) && [one.high, one.low].includes(main));
   const about = disputed ? html`; most of all about <bdi>${nameOf(disputed.agent, insight)}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
-  return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here this method and ${title(main)} ${ordersOf(distance)}${about}.`;
+  return { short: `compared with ${title(main)}`, says: html`Here this method and ${title(main)} ${ordersOf(distance)}${about}.`, warns: false };
 }
 
-/** @param {any} insight @param {string} method */
+/** Agents among the first ones that few games link to the others. @param {any} insight @param {string} method @returns {Finding} */
 function thin(insight, method) {
   const found = insight?.findings?.connectivity?.leaders?.find((/** @type {any} */ one) => one.method === method);
-  return found ? html`<p class="trouble">Weakly connected agents among the first ${found.of}: ${some(found.agents.map((/** @type {string} */ agent) => nameOf(agent, insight)))}. Few games link them to the others.</p>` : null;
+  if (!found) return null;
+  return { short: `${whole(found.agents.length)} weakly connected`, says: html`Weakly connected agents among the first ${found.of}: ${some(found.agents.map((/** @type {string} */ agent) => nameOf(agent, insight)))}. Few games link them to the others.`, warns: true };
 }
 
-/** What cycles and copies do to the ratings of a method, with links to them. @param {any} insight @param {string} method */
-function caution(insight, method) {
-  if (ignoresCopies(method)) return null;
-  const cyclic = cyclicShare(insight?.findings);
+/** @param {any} insight @returns {Finding} */
+function cyclic(insight) {
+  const share = cyclicShare(insight?.findings);
+  return share ? { short: `${percent(share, 0)} cyclic`, says: html`${percent(share, 0)} of the results are cyclic, and no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`, warns: true } : null;
+}
+
+/** @param {any} insight @returns {Finding} */
+function copied(insight) {
   const copies = insight?.findings?.clones?.exact?.[0];
-  if (!cyclic && !copies) return null;
-  const link = (/** @type {string} */ view, /** @type {string} */ text) => html`<a href=${withQuery({ view })} onClick=${follow}>${text}</a>`;
-  return html`<p class="notice">${cyclic ? html`${percent(cyclic, 0)} of the results are cyclic, and no order of agents can show ${link("cycles", "cycles")}. ` : null}${copies ? html`${some(copies.map((/** @type {string} */ agent) => nameOf(agent, insight)))} have equal results: ${link("copies", "copies")} change ratings that average over opponents.` : null}</p>`;
+  return copies ? { short: `${whole(copies.length)} copies`, says: html`${some(copies.map((/** @type {string} */ agent) => nameOf(agent, insight)))} have equal results: <a href=${withQuery({ view: "copies" })} onClick=${follow}>copies</a> change ratings that average over opponents.`, warns: true } : null;
 }
 
 /** The rows around one agent. @extends Live */
@@ -238,12 +249,12 @@ class Table extends Component {
   }
 
   render() {
-    const { pool, method, query: chosen, slice, ready } = this.props;
+    const { pool, method, query: chosen, slice } = this.props;
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
-    return html`${ready && board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
-      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} ready=${ready} />
-      ${board && ready ? html`<${Notes} board=${board} />` : null}`;
+    return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
+      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
+      ${board ? html`<${Notes} board=${board} />` : null}`;
   }
 }
 

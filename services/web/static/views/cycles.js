@@ -18,7 +18,7 @@ export default function Cycles({ pool, insight, link, kind }) {
   const table = [["cycle", "agent", "beats", "by"], ...cycles.cycles.flatMap((/** @type {any} */ one, /** @type {number} */ i) => one.agents.map((/** @type {string} */ agent, /** @type {number} */ j) => [i + 1, agent, one.agents[(j + 1) % one.agents.length], one.margins[j]]))];
   const drawn = html`<div class="two">${cycles.cycles.slice(0, 6).map((/** @type {any} */ one) => html`<div key=${one.agents.join()}><${Sized}>${(/** @type {number} */ width) => circle({ agents: one.agents.map(named), margins: one.margins }, Math.min(width, 420))}<//>
       <p>${[...one.agents, one.agents[0]].map((agent, i) => html`${i ? " beats " : ""}<${Agent} pool=${pool} agent=${agent} answer=${insight} />`)}</p></div>`)}</div>`;
-  return html`<${Figure} title="Cycles" drawn=${!cyclicity.within_noise} says=${`${cyclicity.within_noise ? share : ""} An arrow points from an agent to the one that it beats; the number says by how many ${unit} more won than lost.${cyclicity.within_noise ? "" : share} ${leftOut(insight.hidden_agents)}`} file=${`${pool}-cycles`} table=${table} link=${link}>
+  return html`<${Figure} title="Cycles" drawn=${!cyclicity.within_noise} says=${`${cyclicity.within_noise ? share : ""} An arrow points from an agent to the one that it beats; the number is how many more ${unit} it won against it than it lost.${cyclicity.within_noise ? "" : share} ${leftOut(insight.hidden_agents)}`} file=${`${pool}-cycles`} table=${table} link=${link}>
     ${cyclicity.within_noise ? html`<details class="chance"><summary>Cycles that can be chance</summary>${drawn}</details>` : drawn}<//>`;
 }
 

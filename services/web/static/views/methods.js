@@ -1,7 +1,8 @@
 // Where two methods place the same agents: a line that rises or falls far is an agent about which they disagree.
 import { Live, poolUrl } from "../api.js";
+import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, wrapped } from "../chart.js";
-import { nameOf, percent, some } from "../format.js";
+import { leftOut, nameOf, percent, some } from "../format.js";
 import { cyclicShare, ordersOf, question, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Figure } from "../parts.js";
@@ -37,7 +38,7 @@ export default class Methods extends Live {
     const distance = (insight?.findings?.disagreement?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(left) && one.methods.includes(right));
     const pick = (/** @type {string} */ name, /** @type {string} */ chosen, /** @type {string} */ label) => html`<label class="pick">${label} <select value=${chosen} onChange=${(/** @type {any} */ event) => go(withQuery({ [name]: event.target.value }))}>${rated.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>`;
     const says = html`${pick("method", left, "Left")} ${pick("other", right, "Right")}<br /><b>${title(left)}.</b> ${question(left)}<br /><b>${title(right)}.</b> ${question(right)}
-      ${distance ? html`<br />They ${ordersOf(distance)}.` : null}
+      ${distance ? html`<br />They ${ordersOf(distance)}.` : null}${a && hiddenAmong(a, AGENTS) ? html`<br />${leftOut(hiddenAmong(a, AGENTS))}` : null}
       ${believe(insight, withQuery({ view: "forecasts", method: "", other: "" }))}`;
     return html`<${Figure} title="Methods compared" says=${says} file=${`${pool}-${left}-${right}`} table=${[["agent", left, right], ...both.map((/** @type {any} */ row) => [row.agent, row.rank, row.other])]} link=${`${link}&method=${left}&other=${right}`}>
       ${both.length ? html`<${Sized}>${(/** @type {number} */ width) => chart(both, width, left, /** @type {string} */ (right))}<//>` : html`<p class="soft" role="status">Loading</p>`}<//>`;

@@ -1,6 +1,6 @@
 // Which games to play next, so that what the reader wants to know becomes certain soonest.
 import { Live, poolUrl } from "../api.js";
-import { leftOut, nameOf, percent, whole } from "../format.js";
+import { count, leftOut, nameOf, percent, whole } from "../format.js";
 import { go, withQuery } from "../nav.js";
 import { Agent, Figure } from "../parts.js";
 import { AgentSearch } from "../search.js";
@@ -70,6 +70,6 @@ export default class Next extends Live {
     return html`<table><caption class="hidden">Pairs to play next</caption><thead><tr><th scope="col">Pair</th><th scope="col" class="number">Share</th><th scope="col" class="wide">Share as a bar</th></tr></thead>
       <tbody>${plan.matches.map((/** @type {any} */ one) => html`<tr key=${one.agents.join()}><th scope="row">${one.agents.map((/** @type {string} */ agent, /** @type {number} */ i) => html`${i ? " against " : ""}<${Agent} pool=${this.props.pool} agent=${agent} answer=${plan} />`)}</th>
         <td class="number">${percent(one.rate)}</td><td class="wide"><span class="push up-push" style=${{ width: `${(100 * one.rate) / most}%` }}></span></td></tr>`)}</tbody></table>
-      ${plan.others ? html`<p class="soft">${whole(plan.others)} other pairs share ${percent(plan.other_rate)} each. Assumes ${plan.assumes}. ${leftOut(plan.hidden_agents)}</p>` : null}`;
+      <p class="soft">${plan.others ? `The mean share of the ${count(plan.others, "other pair")} is ${percent(plan.other_rate)}. ` : ""}Assumes ${plan.assumes}. ${leftOut(plan.hidden_agents)}</p>`;
   }
 }
