@@ -3,7 +3,7 @@
 `python -m benchmarks.fold_parts [--quick] [--agents N] [--repeats N]`. The fold is `Partition.fold` of v1c records of 8,000 duels, of
 agents drawn evenly that have all played before. A second passes from game to game, so a rating period has 604,800 games.
 
-The first rows are parts of the fold with the default methods and a history whose segments are dropped: user CPU of this process during the
+The first rows are parts of the fold with the default methods and a history whose segments are dropped: CPU time of this process during the
 calls of a part, and `the rest` is what no part has. The other rows are whole folds. All are minima over the repeats.
 """
 

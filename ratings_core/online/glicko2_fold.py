@@ -44,10 +44,10 @@ _FURTHEST: Final = 30.0
 """Largest log odds; larger ones are cut to it, so that each game has some information and no upset has an unlimited effect."""
 THREE_OVER_PI2: Final = 3.0 / (math.pi * math.pi)
 _PART_MEMBERS: Final = 1024
-"""Largest number of members in a part with more than one outcome. Its arrays then stay in a core's second cache."""
+"""Largest number of members in a part with more than one outcome. Its arrays then stay in the second-level cache of a core."""
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 _HIGH_BITS: Final = np.uint64(32)
-"""The high half of an id times `_SPREAD` is its place in the table of `_Room`."""
+"""The high half of an id times `_SPREAD` is its place in the table of `_Workspace`."""
 _NONE: Final = -1
 
 _Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ class Columns(NamedTuple):
     outcomes: _Counts
 
 
-class _Room(NamedTuple):
+class _Workspace(NamedTuple):
     """Memory for a part. Sides and members are counted from the part's first.
 
     An occurrence is a member before its outcome. If a trace is wanted, each agent has a further occurrence, after its last outcome in the
@@ -103,19 +103,19 @@ def fold_games(
     columns: Columns, clock: _Counts, games: Games, time: _Floats, seconds: float, model: Model, scoring: Scoring, trace: Tracing
 ) -> None:
     """Fold `games` in order. clock: int64 (1,), the newest period; seconds: length of a period."""
-    room, first = _room(games), zero()
+    work, first = _workspace(games), zero()
     while first < len(games.weight):
         clock[0] = max(clock[0], _period(time[first], seconds))
         end = _end_of_part(games, first, time, seconds, clock[0])
-        _open_period(columns, clock[0], games, first, end, model, room)
-        _learn(columns, games, first, end, model[0], room)
-        _play(columns, games, first, end, room)
+        _open_period(columns, clock[0], games, first, end, model, work)
+        _learn(columns, games, first, end, model[0], work)
+        _play(columns, games, first, end, work)
         if scoring.wanted:
             occurrences = games.agent_start[games.side_start[end]] - games.agent_start[games.side_start[first]]
             if trace.wanted:
-                occurrences = _follow(columns, games, first, end, room)
-            _show(columns, games, first, end, occurrences, model, room)
-            _score(games, first, end, model[0], scoring, trace, room)
+                occurrences = _follow(columns, games, first, end, work)
+            _show(columns, games, first, end, occurrences, model, work)
+            _score(games, first, end, model[0], scoring, trace, work)
         first = end
 
 
@@ -129,7 +129,7 @@ def damping(variance: float) -> float:
 
 
 @inlined
-def _room(games: Games) -> _Room:
+def _workspace(games: Games) -> _Workspace:
     members = 0
     for i in range(len(games.weight)):
         members = max(members, games.agent_start[games.side_start[i + 1]] - games.agent_start[games.side_start[i]])
@@ -137,7 +137,7 @@ def _room(games: Games) -> _Room:
     entries = 2
     while entries < 2 * members:
         entries *= 2
-    return _Room(
+    return _Workspace(
         np.empty(members), np.empty(members), np.empty(members), np.empty(members),
         np.empty(2 * members), np.empty(2 * members), np.empty(2 * members), np.empty(2 * members),
         np.empty(members), np.empty(members),
@@ -165,10 +165,10 @@ def _end_of_part(games: Games, first: int, time: _Floats, seconds: float, now: i
 
 
 @kernel
-def _open_period(columns: Columns, now: int, games: Games, first: int, end: int, model: Model, room: _Room) -> None:
+def _open_period(columns: Columns, now: int, games: Games, first: int, end: int, model: Model, work: _Workspace) -> None:
     """Close the earlier periods of the part's agents, and open period `now` for them."""
     rating, deviation, volatility, information, surprise, period, _ = columns
-    lanes, owner, away, used = room.lanes, room.owner, room.away, zero()
+    lanes, owner, away, used = work.lanes, work.owner, work.away, zero()
     agent = games.agent
     for member in range(games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]):
         a = agent[member]
@@ -201,10 +201,10 @@ def _close_periods(columns: Columns, used: int, model: Model, lanes: _Floats, ow
 
 
 @kernel
-def _learn(columns: Columns, games: Games, first: int, end: int, scale: float, room: _Room) -> None:
+def _learn(columns: Columns, games: Games, first: int, end: int, scale: float, work: _Workspace) -> None:
     """Write what each side learns from each outcome of the part."""
     rating, deviation, agent, place = columns.rating, columns.deviation, games.agent, games.place
-    side_start, agent_start, learnt, missed = games.side_start, games.agent_start, room.learnt, room.missed
+    side_start, agent_start, learnt, missed = games.side_start, games.agent_start, work.learnt, work.missed
     origin = side_start[first]
     for i in range(first, end):
         side, n = side_start[i], side_start[i + 1] - side_start[i]
@@ -216,8 +216,8 @@ def _learn(columns: Columns, games: Games, first: int, end: int, scale: float, r
             learnt[at], missed[at] = _learnt(rating[a], rating[b], other, result, scale)
             learnt[at + 1], missed[at + 1] = _learnt(rating[b], rating[a], one, 1.0 - result, scale)
         else:
-            _sides(rating, deviation, agent_start, agent, side, n, scale, room.mean, room.variance)
-            _learn_all(place, side, n, room.mean, room.variance, scale, at, learnt, missed)
+            _sides(rating, deviation, agent_start, agent, side, n, scale, work.mean, work.variance)
+            _learn_all(place, side, n, work.mean, work.variance, scale, at, learnt, missed)
 
 
 @inlined
@@ -261,11 +261,11 @@ def _sides(
 
 
 @kernel
-def _play(columns: Columns, games: Games, first: int, end: int, room: _Room) -> None:
+def _play(columns: Columns, games: Games, first: int, end: int, work: _Workspace) -> None:
     """Add what sides learnt to the sums of their members, and write the sums before each occurrence."""
     information, surprise, outcomes = columns.information, columns.surprise, columns.outcomes
-    side_start, agent_start, agent, learnt, missed = games.side_start, games.agent_start, games.agent, room.learnt, room.missed
-    informed, surprised, origin, begin = room.information, room.surprise, side_start[first], agent_start[side_start[first]]
+    side_start, agent_start, agent, learnt, missed = games.side_start, games.agent_start, games.agent, work.learnt, work.missed
+    informed, surprised, origin, begin = work.information, work.surprise, side_start[first], agent_start[side_start[first]]
     for i in range(first, end):
         low, high = side_start[i], side_start[i + 1]
         share = games.weight[i] * UNIT * 3.0 / (high - low + 1)
@@ -284,10 +284,10 @@ def _play(columns: Columns, games: Games, first: int, end: int, room: _Room) -> 
 
 
 @kernel
-def _follow(columns: Columns, games: Games, first: int, end: int, room: _Room) -> int:
+def _follow(columns: Columns, games: Games, first: int, end: int, work: _Workspace) -> int:
     """Write `following`, and the sums of agents after their last occurrence in the part. Returns the number of occurrences."""
     information, surprise, agent = columns.information, columns.surprise, games.agent
-    informed, surprised, following, newest, last = room.information, room.surprise, room.following, room.newest, room.last
+    informed, surprised, following, newest, last = work.information, work.surprise, work.following, work.newest, work.last
     begin, finish = games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]
     within = np.uint64(len(newest) - 1)
     for member in range(begin, finish):
@@ -311,10 +311,10 @@ def _follow(columns: Columns, games: Games, first: int, end: int, room: _Room) -
 
 
 @kernel
-def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int, model: Model, room: _Room) -> None:
+def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int, model: Model, work: _Workspace) -> None:
     """Write `shown` and `spread` of all occurrences."""
-    rating, deviation, volatility, agent, last = columns.rating, columns.deviation, columns.volatility, games.agent, room.last
-    lanes, shown, spread, informed, surprised = room.lanes, room.shown, room.spread, room.information, room.surprise
+    rating, deviation, volatility, agent, last = columns.rating, columns.deviation, columns.volatility, games.agent, work.last
+    lanes, shown, spread, informed, surprised = work.lanes, work.shown, work.spread, work.information, work.surprise
     begin, finish = games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]
     for low in range(0, occurrences, LANES):
         used = min(LANES, occurrences - low)
@@ -331,12 +331,12 @@ def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int
 
 
 @kernel
-def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, trace: Tracing, room: _Room) -> None:
+def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, trace: Tracing, work: _Workspace) -> None:
     """Score the forecasts of the part, and write its trace."""
     _, counts, sums = scoring
     traced, before, after, expected = trace
-    side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, room.shown, room.spread
-    odds, results, unscored = room.odds, room.results, zero()
+    side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, work.shown, work.spread
+    odds, results, unscored = work.odds, work.results, zero()
     begin = agent_start[side_start[first]]
     for i in range(first, end):
         side, n = side_start[i], side_start[i + 1] - side_start[i]
@@ -352,15 +352,15 @@ def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, t
             unscored = zero()
         if traced:
             expected[side : side + n] = 0.0
-        _strengths(shown, spread, agent_start, begin, side, n, scale, room.mean, room.variance)
-        _score_all(place, side, n, games.weight[i], room.mean, room.variance, scale, counts, sums, traced, expected)
+        _strengths(shown, spread, agent_start, begin, side, n, scale, work.mean, work.variance)
+        _score_all(place, side, n, games.weight[i], work.mean, work.variance, scale, counts, sums, traced, expected)
         settle(sums, n)
         if traced:
             average_expected(expected, side, n)
     score_duels(counts, sums, odds, results, games.weight, end - unscored, unscored, traced, side_start, expected)
     if traced:
         for member in range(begin, agent_start[side_start[end]]):
-            before[member], after[member] = shown[member - begin], shown[room.following[member - begin]]
+            before[member], after[member] = shown[member - begin], shown[work.following[member - begin]]
 
 
 @inlined

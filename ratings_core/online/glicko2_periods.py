@@ -20,7 +20,7 @@ CLOSED_DEVIATION: Final = (VOLATILITY_ROWS + 5) * LANES
 CLOSED_VOLATILITY: Final = (VOLATILITY_ROWS + 6) * LANES
 _NUMBERS: Final = (VOLATILITY_ROWS + 7) * LANES
 _FEW: Final = 6
-"""So many agents are closed one by one in less time than all lanes together."""
+"""Up to this number of agents are closed one by one, which takes less time than all lanes together."""
 
 
 @inlined

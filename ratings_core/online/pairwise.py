@@ -71,7 +71,8 @@ def fold_pairs(
             after[begin], after[begin + 1] = rating[a], rating[b]
         outcomes[a] += 1
         outcomes[b] += 1
-    score_duels(counts, sums, odds, results, games.weight, len(games.weight) - unscored, unscored, traced, games.side_start, expected)
+    if unscored:
+        score_duels(counts, sums, odds, results, games.weight, len(games.weight) - unscored, unscored, traced, games.side_start, expected)
 
 
 @template

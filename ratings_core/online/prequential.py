@@ -180,7 +180,7 @@ def score_duels(
 ) -> None:  # fmt: skip
     """`record` and `settle` of `used` consecutive outcomes of two sides, from outcome `first` on: the same bits. For kernels.
 
-    Each outcome waits for the scale that the one before it fitted. Here this scale stays in a register, and nothing else waits with it.
+    Each outcome waits for the scale that the one before it fitted. Here this scale stays in a register, and no other work waits for it.
 
     Args:
         counts: As in `Prequential`.

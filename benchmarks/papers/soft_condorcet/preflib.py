@@ -32,6 +32,8 @@ PROGRAM_UP_TO: Final = 5
 FEWEST: Final = 10
 """Fewest profiles with a winner whose share is compared."""
 ARCHIVE: Final = "data/preflib_sco.tar.xz"
+_NO_WINNER: Final = "–"
+"""Our share of winners on top if no profile has a winner."""
 QUICK: Final = {10: 3, 20: 2}
 FULL: Final = {10: 1_000_000, 20: 45, 50: 15, 100: 15, 200: 12}
 """Largest number of alternatives of a group -> most profiles that are drawn from each group of at most this size. Above the last one, and
@@ -58,13 +60,14 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One row of the table. Means over the profiles: alternatives, votes; over those with a strong Condorcet winner (`winners`): on_top."""
+    """One row of the table. Means over the profiles: alternatives, votes; over those with a strong Condorcet winner (`winners`): on_top,
+    None without one."""
 
     profiles: int
     alternatives: float
     votes: float
     winners: int
-    on_top: float
+    on_top: float | None
     distance: float | None
 
 
@@ -124,7 +127,7 @@ def summary(fits: Iterable[Fit]) -> Group:
         alternatives=float(np.mean([one.alternatives for one in fits])),
         votes=float(np.mean([one.votes for one in fits])),
         winners=len(won),
-        on_top=float(np.mean(won)) if won else float("nan"),
+        on_top=float(np.mean(won)) if won else None,
         distance=float(np.mean(near)) if near else None,
     )
 
@@ -147,7 +150,7 @@ def table_2(run: Run) -> Output:
         for row in rows:
             low, high = int(row["m_min"]), int(row["m_max"] or 10**9)
             paths = [path for path, m in sizes.items() if low <= m <= high]
-            values += _compared(row, _fits(run, paths, low), len(paths))
+            values += compared(row, _fits(run, paths, low), len(paths))
     return Output(values, seeds=list(SEEDS), note=_note(len(sizes)))
 
 
@@ -184,7 +187,8 @@ def _fitted(path: Path, low: int, seeds: Sequence[int]) -> dict[str, object]:
     return asdict(fit(profile, seeds))
 
 
-def _compared(row: dict[str, str], fits: Sequence[Fit], found: int) -> list[Value]:
+def compared(row: dict[str, str], fits: Sequence[Fit], found: int) -> list[Value]:
+    """Rows of one group. row: its printed row; fits: the profiles that were run; found: number of its profiles at hand."""
     low, high, size = int(row["m_min"]), row["m_max"], int(row["size"])
     m = f"m = {low}" if str(low) == high else f"m from {low}" + (f" to {high}" if high else "")
     if not fits:
@@ -198,8 +202,9 @@ def _compared(row: dict[str, str], fits: Sequence[Fit], found: int) -> list[Valu
     )
     scope = f"{group.profiles} of {size} profiles, {group.winners} with a winner, {means}"
     values: list[Value] = []
-    if group.winners < FEWEST:
-        values.append(Value(f"{m}: winner on top", row["C_gd"], f"{group.on_top:.2f}", Match.NONE, f"too few to compare: {scope}"))
+    if group.on_top is None or group.winners < FEWEST:
+        ours = _NO_WINNER if group.on_top is None else f"{group.on_top:.2f}"
+        values.append(Value(f"{m}: winner on top", row["C_gd"], ours, Match.NONE, f"too few to compare: {scope}"))
     else:
         share = min(float(row["C_gd"]), 1 - 0.5 / size)
         noise = max(3 * np.sqrt(share * (1 - share) * (1 / group.winners + 1 / size)), 1 / group.winners)
@@ -236,8 +241,11 @@ def program_rows(m: str, row: dict[str, str], fits: Sequence[Fit], size: int) ->
     """
     won = [one.program_on_top for one in fits if one.program_on_top is not None]
     off = [one.program_distance for one in fits if one.program_distance is not None]
-    top = equal(
-        f"{m}: winner on top, sigmoidal programming", float(row["C_sp"]), float(np.mean(won)), tolerance=0.005, reason=_MINIMA, expected=1.0
+    label = f"{m}: winner on top, sigmoidal programming"
+    top = (
+        equal(label, float(row["C_sp"]), float(np.mean(won)), tolerance=0.005, reason=_MINIMA, expected=1.0)
+        if won
+        else Value(label, row["C_sp"], _NO_WINNER, Match.NONE, "no profile with a winner")
     )
     what = "the same profiles"
     near = _near(f"{m}: distance to Kemeny, sigmoidal programming", float(row["Kn_sp"]), off, int(row["m_min"]), size, what)

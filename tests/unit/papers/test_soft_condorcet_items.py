@@ -91,6 +91,24 @@ def test_a_printed_share_of_winners_below_one_is_explained_only_if_ours_is_one(t
     assert [value.match for value in preflib.program_rows("m = 5", row, fits, 100)] == matches
 
 
+def test_groups_without_a_winner_have_no_share_of_winners():
+    fits = [preflib.Fit(5, 10.0, None, 0.02, program_on_top=None, program_distance=0.02)] * 3
+    row = {
+        "m_min": "5",
+        "m_max": "5",
+        "m_mean": "5",
+        "n_mean": "9",
+        "size": "9",
+        "C_gd": "1",
+        "Kn_gd": "0.02",
+        "C_sp": "1",
+        "Kn_sp": "0.02",
+    }
+    found = {value.label: (value.ours, value.match) for value in preflib.compared(row, fits, 9)}
+    for label in ("m = 5: winner on top", "m = 5: winner on top, sigmoidal programming"):
+        assert found[label] == ("–", Match.NONE)
+
+
 def test_a_fit_counts_winners_and_pairs_unlike_kemenys_order():
     clear = preflib.fit(Profile.from_orders([[0, 1, 2], [0, 2, 1], [0, 1, 2]]), seeds=[0])
     assert (clear.alternatives, clear.on_top, clear.distance) == (3, 1.0, 0.0)
