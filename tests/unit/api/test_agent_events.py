@@ -32,7 +32,7 @@ def state_of(*records: ControlRecord) -> ControlState:
 
 
 def served(*generations: Generation) -> ControlState:
-    return state_of(*generations, Serve(pool=POOL, number=generations[-1].number, time=0.0))
+    return state_of(*generations, *(Serve(pool=POOL, number=one.number, time=0.0) for one in generations))
 
 
 TOKEN = erased_name("mallory", ())
@@ -78,10 +78,12 @@ def test_an_event_says_what_differs_for_the_agent() -> None:
     }
 
 
-def test_a_generation_that_readers_do_not_see_yet_is_no_event() -> None:
+def test_a_generation_that_readers_have_not_seen_is_no_event() -> None:
     control = state_of(made(1), made(2), made(3), Serve(pool=POOL, number=2, time=0.0))
     assert [event.generation for event in agent_events(control, POOL, "ann").newest] == [2]
     assert agent_events(state_of(made(1), made(2)), POOL, "ann") == (0, [])
+    replaced = state_of(made(1), made(2, bans=("ann",)), made(3), Serve(pool=POOL, number=3, time=0.0))
+    assert agent_events(replaced, POOL, "ann") == (1, [AgentEvent(time=300.0, generation=3, changes=[])]), "nobody saw generation 2"
     assert agent_events(ControlState(), "unknown", "ann") == (0, [])
 
 
