@@ -103,7 +103,8 @@ def test_the_history_of_an_agent_has_its_events(api: Running, tmp_path: Path) ->
     pool.publish(state, 201, published_at=NOW - 1.0)
     url = f"/v1/pools/{POOL}/agents/ann/history"
     control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FOLD))
-    for record in (made(1), made(2, bans=("ann",)), made(3), Serve(pool=POOL, number=3, time=0.0)):
+    serves = [Serve(pool=POOL, number=number, time=0.0) for number in (2, 3)]
+    for record in (made(1), made(2, bans=("ann",)), made(3), *serves):
         control.append(record)
     until(lambda: api.client.get(url).json().get("events_total") == 2, "the API reads the control log")
     answer = api.client.get(url).json()
