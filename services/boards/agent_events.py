@@ -52,7 +52,7 @@ class AgentEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         time: When the generation was made, in seconds since 1970. Readers see it once its outcomes are counted, mostly seconds later.
         generation: Number of the generation.
-        changes: What differs from the generation before; empty if it counts the outcomes again by the same rules.
+        changes: What differs from the generation that readers saw before; empty if it counts the outcomes again by the same rules.
         season: Name of the season that it begins. Absent if it continues one.
         own: What differs for this agent; absent if nothing does. Which outcomes were retracted is known for the pool alone.
     """
@@ -77,7 +77,7 @@ class AgentEvents(NamedTuple):
 def agent_events(control: ControlState, pool: str, agent: str, since: float | None = None, until: float | None = None) -> AgentEvents:
     """The events of an agent.
 
-    The first generation of a pool is no event, and neither is one that readers do not see yet. An erased agent has no own changes from
+    The first generation of a pool is no event, and neither is one that readers have not seen. An erased agent has no own changes from
     before the erasure, because its earlier name is not known.
 
     Args:
@@ -87,11 +87,9 @@ def agent_events(control: ControlState, pool: str, agent: str, since: float | No
         since: Only events at or after this time, in seconds since 1970; None for all.
         until: Only events before this time.
     """
-    made = dict(control.generations.get(pool, {}))  # a copy, because the control log may be read meanwhile
-    numbers = sorted(number for number in made if number <= control.served(pool))
     pairs = [
         (before, after)
-        for before, after in pairwise([made[number] for number in numbers])
+        for before, after in pairwise(control.all_served(pool))
         if (since is None or after.time >= since) and (until is None or after.time < until)
     ]
     return AgentEvents(len(pairs), [_event(before, after, agent) for before, after in pairs[-MOST_EVENTS:]])

@@ -148,6 +148,13 @@ def kept(board: SolvedBoard) -> KeptSolve:
     return KeptSolve(past, _packed(rows))
 
 
+def shortened(solve: KeptSolve) -> KeptSolve:
+    """A kept solve as it is beyond the newest few: its rows have agent, rating and rank only, which takes half of the bytes."""
+    rows = unpacked(solve.rows)
+    short = [PastRow(row.agent, row.rating, row.rank) for row in rows]
+    return solve if short == rows else KeptSolve(solve.past, _packed(short))
+
+
 def _packed(rows: Sequence[PastRow]) -> str:
     return b64encode(zlib.compress(msgspec.json.encode(rows), _LEVEL)).decode()
 

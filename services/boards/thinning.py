@@ -3,11 +3,26 @@
 from collections.abc import Sequence
 from typing import Final
 
+from services.boards.slice_boards import is_sliced
+from services.boards.store.protocol import INSIGHT
+
 _HOUR, _DAY = 3600, 86_400
 _HOURS: Final = 26
 """Hours with a kept solve. With a solve in each hour, one of the 26 kept ones is at least 24 hours old, whenever in its hour it ended."""
 _DAYS: Final = 31
 """Days with a kept solve."""
+
+
+def reaches_beyond(board: str) -> bool:
+    """Whether solves of a board are kept besides the newest few.
+
+    Those of insight are not, because it has no history. Those of slices are not, because a pool can have thousands of solved slices, and
+    their boards show no change of the day.
+
+    Args:
+        board: Name of the board.
+    """
+    return board != INSIGHT and not is_sliced(board)
 
 
 def thinned(times: Sequence[float]) -> list[int]:

@@ -448,7 +448,7 @@ class ControlState:
         self.erasures = ErasureRecords()
         self.details = DetailsRecords()
         """Details of agents. Empty in processes that skip their records."""
-        self._served: dict[str, int] = {}
+        self._served: dict[str, set[int]] = {}
 
     def apply(self, offset: int, record: ControlRecord) -> None:
         """Fold one record.
@@ -463,7 +463,7 @@ class ControlState:
             case Generation():
                 self._add(record)
             case Serve():
-                self._served[record.pool] = max(record.number, self.served(record.pool))
+                self._served.setdefault(record.pool, {1}).add(record.number)
             case GenerationRequest() | SeasonWithdrawn():
                 self._ask(offset, record)
             case SolvePlan() | LeadingMethod():
@@ -482,7 +482,12 @@ class ControlState:
 
     def served(self, pool: str) -> int:
         """Number of the generation that readers of `pool` see."""
-        return self._served.get(pool, 1)
+        return max(self._served.get(pool, {1}))
+
+    def all_served(self, pool: str) -> list[Generation]:
+        """The generations that readers of `pool` see or saw, oldest first: none that failed, or that was replaced while it was built."""
+        made = self.generations.get(pool, {})
+        return [made[number] for number in sorted(self._served.get(pool, {1})) if number in made]
 
     def serving(self, pool: str) -> Generation | None:
         """The generation that readers of `pool` see; None if it does not exist yet."""

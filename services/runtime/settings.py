@@ -246,7 +246,7 @@ class Settings(BaseSettings):
         ge=1,
         le=100,
         description="Number of newest results kept per pool and method, for comparison. Besides them, the first of each hour is kept for "
-        "a day, and of each day for a month. Raise it to have all results of a longer time; lower it to save space.",
+        "a day, and of each day for a month, except on slices. Raise it to have all results of a longer time; lower it to save space.",
     )
     solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory limit of a solve, in bytes. Raise it for large pools.")
     solves_memory_bytes: int | None = Field(

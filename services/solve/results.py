@@ -17,7 +17,7 @@ from services.boards.history import ROWS, KeptSolve, kept
 from services.boards.result import AgentRow, SolvedBoard
 from services.boards.slice_boards import is_sliced
 from services.boards.store.solved import SolvedBoards
-from services.boards.thinning import thinned
+from services.boards.thinning import reaches_beyond, thinned
 from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 
@@ -56,9 +56,9 @@ class _Origin(msgspec.Struct):
 class ResultFiles:
     """One file per result. Its name holds pool, name of the board, generation, position and sequence.
 
-    The newest `most` results of each board are kept as they are. Of earlier results, those of `thinned` are kept, at most 57: their files
-    have the best rows only, and their names end with the time of the solve in seconds since 1970. The order of results is that of
-    generation, position and sequence.
+    The newest `most` results of each board are kept as they are. Of earlier results, those of `thinning` are kept, at most 57: their files
+    have agents, ratings and ranks of the best rows only, and their names end with the time of the solve in seconds since 1970. The order
+    of results is that of generation, position and sequence.
     If a result got intervals later, a second file beside it has the result with its intervals. It is read in place of the first one, and
     goes with it.
     """
@@ -95,14 +95,14 @@ class ResultFiles:
             log.warning("an old result could not be removed: %s", error, extra={"pool": job.pool, "method": job.board})
 
     def names_to_keep(self, job: Job, log: str) -> list[str]:
-        """Names of the files of one board that are kept, oldest result first: the newest `most`, and by the rule of `thinned` earlier ones.
+        """Names of the files of one board that are kept, oldest result first: the newest `most`, and earlier ones by `thinning`.
 
-        Insight, results of other logs and unreadable ones are not kept beyond the newest `most`, because no history has them. log: identity
-        of the log.
+        Results of other logs and unreadable ones are not kept beyond the newest `most`, because no history has them. log: identity of the
+        log.
         """
         names = self.names(job)
         newest = set(_complete(names)[-self.most :])
-        earlier = [] if job.is_insight else [name for name in names if name not in newest]
+        earlier = [name for name in names if name not in newest] if reaches_beyond(job.board) else []
         times = {name: time for name in earlier if (time := self._date(name, log)) is not None}
         dated = list(times)
         kept_names = newest | {dated[at] for at in thinned(list(times.values()))}
@@ -209,11 +209,12 @@ class ResultFiles:
 
         Cut results that are unreadable or of another log are removed: they would make each new history differ from the files for a month.
         """
-        found = []
-        for name in self.names_to_keep(job, log):
+        found, names = [], self.names_to_keep(job, log)
+        newest = set(_complete(names)[-self.most :])
+        for name in names:
             board = self.read(name)
             if board is not None and board.log == log:
-                found.append(kept(board))
+                found.append(kept(board if name in newest else _cut(board)))
             elif _cut_time(name) is not None:
                 self.discard(name)
         return found
@@ -267,12 +268,12 @@ def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard,
 
 
 def _cut(board: SolvedBoard) -> SolvedBoard:
-    """A result as it is kept beyond the newest few: with what its history shows of it, the best rows, and without anything else."""
+    """A result as it is kept beyond the newest few: with agents, ratings and ranks of its best rows, and without anything else."""
     result = board.result
-    fields = ("agent", "rating", "rank", "rank_low", "rank_high", "low", "high")
-    rows = [AgentRow(**{field: getattr(row, field) for field in fields}) for row in result.agents[:ROWS]]
+    rows = [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank) for row in result.agents[:ROWS]]
     bare = msgspec.structs.replace(result, agents=rows, tasks=[], extra={})
-    return msgspec.structs.replace(board, result=bare, start=None, total=len(result.agents))
+    total = len(result.agents) if board.total is msgspec.UNSET else board.total
+    return msgspec.structs.replace(board, result=bare, start=None, total=total)
 
 
 def _cut_time(name: str) -> int | None:

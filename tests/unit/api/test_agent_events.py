@@ -32,7 +32,7 @@ def state_of(*records: ControlRecord) -> ControlState:
 
 
 def served(*generations: Generation) -> ControlState:
-    return state_of(*generations, Serve(pool=POOL, number=generations[-1].number, time=0.0))
+    return state_of(*generations, *(Serve(pool=POOL, number=one.number, time=0.0) for one in generations))
 
 
 TOKEN = erased_name("mallory", ())
@@ -78,10 +78,12 @@ def test_an_event_says_what_differs_for_the_agent() -> None:
     }
 
 
-def test_a_generation_that_readers_do_not_see_yet_is_no_event() -> None:
+def test_a_generation_that_readers_have_not_seen_is_no_event() -> None:
     control = state_of(made(1), made(2), made(3), Serve(pool=POOL, number=2, time=0.0))
     assert [event.generation for event in agent_events(control, POOL, "ann").newest] == [2]
     assert agent_events(state_of(made(1), made(2)), POOL, "ann") == (0, [])
+    replaced = state_of(made(1), made(2, bans=("ann",)), made(3), Serve(pool=POOL, number=3, time=0.0))
+    assert agent_events(replaced, POOL, "ann") == (1, [AgentEvent(time=300.0, generation=3, changes=[])]), "nobody saw generation 2"
     assert agent_events(ControlState(), "unknown", "ann") == (0, [])
 
 
@@ -101,7 +103,8 @@ def test_the_history_of_an_agent_has_its_events(api: Running, tmp_path: Path) ->
     pool.publish(state, 201, published_at=NOW - 1.0)
     url = f"/v1/pools/{POOL}/agents/ann/history"
     control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FOLD))
-    for record in (made(1), made(2, bans=("ann",)), made(3), Serve(pool=POOL, number=3, time=0.0)):
+    serves = [Serve(pool=POOL, number=number, time=0.0) for number in (2, 3)]
+    for record in (made(1), made(2, bans=("ann",)), made(3), *serves):
         control.append(record)
     until(lambda: api.client.get(url).json().get("events_total") == 2, "the API reads the control log")
     answer = api.client.get(url).json()

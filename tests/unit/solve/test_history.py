@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.boards import history
-from services.boards.history import Cause, difference, kept
+from services.boards.history import Cause, difference, kept, shortened
 from services.boards.result import SolvedBoard
+from services.boards.slice_boards import board_name
 from services.boards.thinning import thinned
 from services.checkpoints.blob_files import BlobFiles
 from services.solve import results
@@ -107,24 +108,29 @@ def test_an_earlier_solve_keeps_its_best_rows_and_nothing_that_a_history_does_no
     rows = [msgspec.structs.replace(row, low=row.rating, rank_low=1) for row in first.result.agents]
     ranked = msgspec.structs.replace(first, result=msgspec.structs.replace(first.result, agents=rows))
     files.add_intervals(name, ranked)
-    files.write(board_at(0.1, 1, log=""))
+    files.add(board_at(0.1, 1, log=""))
+    before = files.history(JOB, "")
+    files.prune(board_at(0.1, 1, log=""), files.names(JOB)[-1])
     earlier, newest = files.names(JOB)
     assert earlier == name.replace(".json", "-0000000995.json")
     found = files.read(earlier)
     assert found is not None
     assert (found.total, found.start, found.result.extra, len(found.result.agents)) == (3, None, {}, 2)
-    assert kept(found) == kept(ranked) == files.history(JOB, "")[0], "with the intervals that it got later"
+    assert kept(found) == shortened(kept(ranked)) == kept(first) == files.history(JOB, "")[0], "ratings and ranks, without intervals"
+    assert before == files.history(JOB, ""), "a result that is not cut yet has the history of a cut one"
     assert len(list(tmp_path.rglob("*.json"))) == 2
     Path(tmp_path / newest).write_bytes(b"{")
     assert list(files.newest_of_boards("")) == [], "a cut result is no board"
 
 
-def test_insight_and_results_of_another_log_are_kept_among_the_newest_only(tmp_path: Path) -> None:
-    files, insight = ResultFiles(BlobFiles(tmp_path.as_uri()), most=2), Job("blitz", "insight")
+def test_insight_slices_and_results_of_another_log_are_kept_among_the_newest_only(tmp_path: Path) -> None:
+    files, insight, part = ResultFiles(BlobFiles(tmp_path.as_uri()), most=2), Job("blitz", "insight"), "language:English"
     for number in range(4):
         files.write(board_at(number, number, method="insight"))
+        files.write(msgspec.structs.replace(board_at(number, number), slice=part))
         files.write(board_at(number, number, log="before"))
     assert len(files.names(insight)) == 2
+    assert [solve.past.position for solve in files.history(Job("blitz", board_name("maximal_lottery", part)), "log")] == [2, 3]
     assert len(files.history(JOB, "before")) == 4
     files.write(board_at(4.0, 4))
     assert [solve.past.position for solve in files.history(JOB, "log")] == [4]
