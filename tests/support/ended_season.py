@@ -41,7 +41,7 @@ def append(here: Running, *records: object) -> None:
 
 
 def end_first_season(api: Running, folder: Path, unrated: tuple[str, ...] = ()) -> None:
-    """Make the pool, and write the final boards of its first season. unrated: solved methods that rate nobody, as where all are in teams."""
+    """Make the pool, and write the final boards of its first season. unrated: solved methods that rate nobody."""
     created = PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0, fold=FOLD)
     append(api, created, FIRST, SECOND, Serve(pool=simulated.POOL, number=2, time=0.0))
     published(api, SECOND)
