@@ -40,8 +40,8 @@ def append(here: Running, *records: object) -> None:
     control.close()
 
 
-def end_first_season(api: Running, folder: Path) -> None:
-    """Make the pool, and write the final boards of its first season."""
+def end_first_season(api: Running, folder: Path, unrated: tuple[str, ...] = ()) -> None:
+    """Make the pool, and write the final boards of its first season. unrated: solved methods that rate nobody."""
     created = PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0, fold=FOLD)
     append(api, created, FIRST, SECOND, Serve(pool=simulated.POOL, number=2, time=0.0))
     published(api, SECOND)
@@ -54,4 +54,7 @@ def end_first_season(api: Running, folder: Path) -> None:
     files.write_end(SeasonEnd(season="first", entry=entry, ended_at=NOW - 60, log=""), state.arrays())
     solved = solved_of(simulated.POOL, method="copeland", position=12, ratings=[("rock", 3.0), ("paper", 2.0), ("stone", 1.0)])
     files.write_board("first", msgspec.structs.replace(solved, log=api.log.outcomes.identity))
-    files.write_complete(simulated.POOL, "first", ["copeland"])
+    for method in unrated:
+        board = solved_of(simulated.POOL, method=method, position=12, ratings=[("rock", None), ("paper", None), ("stone", None)])
+        files.write_board("first", msgspec.structs.replace(board, log=api.log.outcomes.identity))
+    files.write_complete(simulated.POOL, "first", ["copeland", *unrated])

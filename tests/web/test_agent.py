@@ -9,7 +9,7 @@ import pytest
 
 from services.boards.history import kept
 from services.boards.result import SolvedBoard
-from services.wire.events import ScoreEvent
+from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
 from tests.support.boards import solved_of
@@ -44,6 +44,23 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         ]
         assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
+        assert page.complaints() == []
+
+
+def test_where_all_play_in_teams_games_are_counted_without_a_record(api: Running, browser: Browser, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("twos")
+    sides = [Side(["ann", "bob"], 1), Side(["cem", "dan"], 2)]
+    assert fold_events(state, [GameEvent(v=1, id=f"g{i}", pool="twos", time=NOW - 9.0 + i, sides=sides) for i in range(6)]) == []
+    served.checkpoint(state, 6, written_at=NOW - 3.0)
+    served.publish(state, 6, published_at=NOW - 1.0)
+    beat(api)
+    with browser.page(api.url, "/pools/twos/agents/ann") as page:
+        text = page.wait("6 games · won the last 6", "Newest games")
+        assert "0 won" not in text
+        assert "6 games" in page.evaluate("document.querySelector('svg.sharecard').getAttribute('aria-label')")
+        page.go("/pools/twos")
+        page.wait("Last active", "ann", "dan")
+        assert "Won–drawn–lost" not in page.text
         assert page.complaints() == []
 
 

@@ -86,3 +86,13 @@ def test_a_season_is_led_by_the_method_that_leads_among_its_own_boards(api: Runn
         page.go(f"{PATH}?season=first&embed=1")
         page.wait("by Weng-Lin, at the end of season first")
         assert page.complaints() == []
+
+
+def test_a_final_board_that_rates_nobody_does_not_lead_a_season(api: Running, browser: Browser, tmp_path: Path) -> None:
+    end_first_season(api, tmp_path, unrated=("bradley_terry",))
+    beat(api)
+    with browser.page(api.url, f"{PATH}?season=first") as page:
+        page.wait("by Elo, at the end of season first", "Won–drawn–lost")
+        page.go(f"{PATH}?season=first&method=bradley_terry")
+        page.wait("by Bradley-Terry, at the end of season first")  # who asks for it gets it
+        assert page.complaints() == []

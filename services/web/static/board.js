@@ -131,7 +131,7 @@ export function hiddenAmong(board, asked, start = 0) {
 const SORTS = {
   rank: (/** @type {any} */ row) => row.rank,
   name: (/** @type {any} */ row) => nameOf(row).toLowerCase(),
-  games: (/** @type {any} */ row) => -(row.games ?? row.outcomes ?? 0),
+  games: (/** @type {any} */ row) => -(row.games || row.outcomes || 0),
   wins: (/** @type {any} */ row) => -((row.wins ?? 0) + (row.draws ?? 0) / 2) / Math.max(1, row.games ?? 1),
   last: (/** @type {any} */ row) => -(row.last_played ?? 0),
   change: (/** @type {any} */ row) => -(changeOf(row) ?? -Infinity),
@@ -251,15 +251,16 @@ export class Board extends Component {
 function columnsOf(board, rows) {
   const ratings = rows.map((row) => row.rating);
   const ends = rows.flatMap((row) => [row.low, row.high, row.rating]).filter((end) => typeof end === "number");
+  const alone = rows.some((row) => row.games > 0); // records count games that an agent played alone: where all play in teams, they say nothing
   return {
     shown: shower(ratings, board.extra?.tie_tolerance ?? 0),
     decimals: decimalsOf(ratings),
     change: board.earlier && rows.some((row) => changeOf(row) !== null) ? `Change ${since(board.earlier)}` : "",
     low: Math.min(...ends), high: Math.max(...ends),
     whiskers: rows.some((row) => typeof row.low === "number"),
-    games: rows.some((row) => row.games !== undefined || row.outcomes !== undefined),
-    played: rows.some((row) => row.games !== undefined) ? "Games" : "Outcomes",
-    results: rows.some((row) => row.wins !== undefined),
+    games: alone || rows.some((row) => row.outcomes !== undefined),
+    played: alone ? "Games" : "Outcomes",
+    results: alone,
     last: rows.some((row) => row.last_played !== undefined),
     contributions: board.extra?.contributions ?? {},
   };
@@ -268,10 +269,10 @@ function columnsOf(board, rows) {
 /** @param {string} pool @param {any} row @param {any} look @param {number} index @param {string | undefined} around */
 function line(pool, row, look, index, around) {
   const place = row.filter_place ?? null;
-  const record = row.wins === undefined ? null : `${whole(row.wins)}–${whole(row.draws)}–${whole(row.losses)}`;
-  const games = row.games ?? row.outcomes;
+  const record = row.wins === undefined || !look.results ? null : `${whole(row.wins)}–${whole(row.draws)}–${whole(row.losses)}`;
+  const games = look.results ? row.games ?? row.outcomes : row.outcomes;
   const interval = typeof row.low === "number" ? `${look.shown(row.low)} to ${look.shown(row.high)}` : null;
-  const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined ? "outcome" : "game"), record, row.last_played === undefined ? null : lastActive(row)].filter(Boolean);
+  const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined || !look.results ? "outcome" : "game"), record, row.last_played === undefined ? null : lastActive(row)].filter(Boolean);
   return html`<tr key=${row.agent} class=${`${row.provisional ? "provisional" : ""}${row.agent === around ? " chosen" : ""}`} aria-rowindex=${index}>
     <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>

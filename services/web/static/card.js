@@ -19,7 +19,7 @@ export function ShareCard({ profile, method, history }) {
   const shown = shower([best.rating, best.low ?? null, best.high ?? null]);
   const interval = best.low === undefined ? "" : `${shown(best.low)} to ${shown(best.high)}`;
   const { games } = profile;
-  const record = games ? `${count(games.games, "game")} · ${whole(games.wins)} won · ${whole(games.draws)} drawn · ${whole(games.losses)} lost` : count(profile.outcomes, "outcome");
+  const record = games?.games ? `${count(games.games, "game")} · ${whole(games.wins)} won · ${whole(games.draws)} drawn · ${whole(games.losses)} lost` : count(profile.outcomes, games ? "game" : "outcome");
   const place = placed(method, best);
   const under = [profile.details?.country, profile.details?.organisation, profile.pool].filter(Boolean).join(" · ");
   const points = (history?.points ?? []).map((/** @type {any} */ point) => point.rating).filter((/** @type {any} */ rating) => rating !== null);

@@ -16,6 +16,12 @@ export class Past extends Live {
     return { board: /** @type {[string, number]} */ ([address, 60]) };
   }
 
+  componentDidUpdate() {
+    super.componentDidUpdate();
+    const board = this.value("board");
+    if (board?.rows.length && board.rows.every((/** @type {any} */ row) => row.rating === null)) this.props.onUnrated(board.method);
+  }
+
   render() {
     const { pool, season, at, method, slice } = this.props;
     const board = this.value("board");

@@ -86,7 +86,7 @@ export default class AgentPage extends Live {
       ${details?.display_name ? html`<p class="soft"><bdi>${profile.agent}</bdi></p>` : null}
       ${details?.organisation || details?.licence || tags.length || details?.url ? html`<p class="soft">${details.organisation ? html`<bdi>${details.organisation}</bdi> ` : null}${details.licence ? html`<span class="tag">licence: <bdi>${details.licence}</bdi></span> ` : null}${tags.map(([name, value]) => html`<span class="tag" key=${name}>${name}: <bdi>${value}</bdi></span> `)}${details.url ? html`<a href=${details.url} rel="noopener noreferrer nofollow">Website</a>` : null}</p>` : null}
       ${best ? html`<p class="headline">${placed(first, best)}</p>` : null}${this.dayChange(profile, first)}
-      <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
+      <p class="soft">${games?.games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, games ? "game" : "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
       <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
       <p class="tools"><a href=${agentPath(profile.pool, profile.agent)}>Permanent link</a> <a href=${`${poolPath(profile.pool)}?agent=${encodeURIComponent(profile.agent)}`}>Around this agent</a></p>

@@ -36,6 +36,9 @@ const FILTERS = ["country", "organisation", "tag", "min_games"];
 
 /** @extends Live */
 export default class PoolPage extends Live {
+  /** Season, slice and method of final boards on which nobody has a rating. @type {Set<string>} */
+  unrated = new Set();
+
   feeds() {
     const { pool, query: chosen } = this.props;
     /** @type {Record<string, [string, number]>} */
@@ -65,6 +68,15 @@ export default class PoolPage extends Live {
     this.forceUpdate();
   }
 
+  /** Choose another method to lead the ended season: the final board by this one rates nobody, as Bradley-Terry where all play in teams. @param {string} method */
+  pass(method) {
+    const { season, slice, method: asked } = this.props.query;
+    const name = [season, slice, method].join(" ");
+    if (!season || asked || this.unrated.has(name)) return;
+    this.unrated.add(name);
+    this.forceUpdate();
+  }
+
   render() {
     const { pool, query: chosen } = this.props;
     const list = this.value("boards");
@@ -83,7 +95,7 @@ export default class PoolPage extends Live {
     const first = past ? list.boards : list.boards.filter((/** @type {any} */ one) => part?.methods.includes(one.method));
     const season = this.season();
     if (chosen.season && !this.value("seasons")) return html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">${this.polls.seasons?.error?.message ?? "Loading"}</p>`;
-    const shown = season ? finals(season, list.boards, chosen.method, chosenMethod) : part ? of(sliced?.boards ?? first) : complete;
+    const shown = season ? finals(season, list.boards, chosen.method, chosenMethod, (method) => this.unrated.has([chosen.season, chosen.slice, method].join(" "))) : part ? of(sliced?.boards ?? first) : complete;
     const { board } = shown;
     const folding = this.value("folding")?.folding;
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
@@ -145,19 +157,21 @@ export default class PoolPage extends Live {
       ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
       ${part && !past ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.polls.slices?.error ? `Slices cannot be read: ${this.polls.slices.error.message}` : "Loading the board"}</p>` : html`<div class="over-rows">${part ? null : html`<${Findings} poll=${this.polls.insight} main=${main.method} method=${board.method} />`}<${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.polls.slices?.error ? `Slices cannot be read: ${this.polls.slices.error.message}` : "Loading the board"}</p>` : html`<div class="over-rows">${part ? null : html`<${Findings} poll=${this.polls.insight} main=${main.method} method=${board.method} />`}<${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
 
 /**
  * The final boards of a season as the page's choice of methods. The one that leads is chosen among them, not among the boards of now.
- * @param {any} season @param {any[]} boards Boards of now. @param {string | undefined} asked @param {string} [chosen] Leading method by the settings of the pool.
+ * @param {any} season @param {any[]} boards Boards of now. @param {string | undefined} asked @param {string | undefined} chosen Leading method by the settings of the pool.
+ * @param {(method: string) => boolean} unrated Whether the final board by a method rates nobody, so that it does not lead.
  */
-function finals(season, boards, asked, chosen) {
+function finals(season, boards, asked, chosen, unrated) {
   const names = preferred(season.boards.filter((/** @type {string} */ name) => name !== "outcomes" || season.boards.length === 1), chosen);
   const all = names.map((method) => boards.find((one) => one.method === method) ?? { method, rows: [], source: "season" });
-  return { boards: all, main: all[0], board: all.find((one) => one.method === asked) ?? all[0] };
+  const main = all.find((one) => !unrated(one.method)) ?? all[0];
+  return { boards: all, main, board: all.find((one) => one.method === asked) ?? main };
 }
 
 /** @param {string} pool @param {any} error */
