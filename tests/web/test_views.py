@@ -103,13 +103,13 @@ def test_the_next_games_have_shares(played: Running, browser: Browser) -> None:
 def test_the_target_of_the_next_games_is_chosen_and_is_part_of_the_link(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?view=next&target=agent:rock") as page:
         page.wait("Games drawn at these rates make the rating of rock certain soonest.")
-        choose = "(() => { const pick = document.querySelector('.target select'); pick.value = 'top';"
-        page.evaluate(f"{choose} pick.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()")
+        pick = "(() => {{ const pick = document.querySelector('.target select'); pick.value = '{}'; {} }})()"
+        change = "pick.dispatchEvent(new Event('change', { bubbles: true }));"  # in the same call: the page can be drawn again between two
+        page.evaluate(pick.format("top", change))
         page.wait("settle soonest who is among the first 3.")
         assert page.evaluate("new URLSearchParams(location.search).get('target')") == "top:3"
         assert "target=top%3A3" in page.evaluate("[...document.querySelectorAll('.tools a')].map((one) => one.href).join()")
-        page.evaluate("document.querySelector('.target select').value = 'agent'")
-        page.evaluate("document.querySelector('.target select').dispatchEvent(new Event('change', { bubbles: true }))")
+        page.evaluate(pick.format("agent", change))
         page.type("figure input[type=search]", "rock")
         page.click("figure .results button")
         page.wait("make the rating of rock certain soonest.")
