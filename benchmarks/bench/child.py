@@ -46,7 +46,8 @@ def prepared(file, function, source):
     imports = time.process_time() - started
     with np.load(source, allow_pickle=False) as arrays:
         run, values = prepare(dict(arrays))
-    return run, values, {"imports": imports, "versions": versions_of(module.PACKAGES)}
+    versions = versions_of(module.PACKAGES) | (module.versions() if hasattr(module, "versions") else {})
+    return run, values, {"imports": imports, "versions": versions}
 
 
 def serve(run, values, questions, reply):

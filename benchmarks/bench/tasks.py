@@ -81,7 +81,10 @@ _ONLINE: Final = (
     Task(
         "elo", "Elo, game after game, from columns in memory", "games", "elo", inputs.duels, (10_000, 100_000, 1_000_000), (1_000, 10_000),
         "memory: two random agents a game",
-        (Peer("evalica elo", "evalica_rows:elo", 1_000_000, 10_000, "ratings in points", 1e-6),),
+        (
+            Peer("evalica elo", "evalica_rows:elo", 1_000_000, 10_000, "ratings in points", 1e-6),
+            Peer("skillratings", "skillratings_rows:elo", 1_000_000, 10_000, "ratings in points", 1e-6),
+        ),
     ),
     Task(
         "glicko2", "Glicko-2 over ten rating periods", "games", "glicko2", inputs.periods, (10_000, 100_000, 1_000_000), (1_000, 5_000),
@@ -92,6 +95,8 @@ _ONLINE: Final = (
                 "its equation of the volatility has the rating in place of the deviation, and its deviations may exceed a newcomer's",
             ),
             Peer("glicko2, both corrected", "glicko2_rows:corrected", 20_000, 1_000, "ratings in points", 1e-3),
+            Peer("skillratings", "skillratings_rows:glicko2", 1_000_000, 5_000, "ratings in points", 1e-3),
+            Peer("skillratings, tolerance 1e-12", "skillratings_rows:glicko2_to_the_end", 1_000_000, 5_000, "ratings in points", 1e-6),
         ),
     ),
     Task(
