@@ -33,8 +33,8 @@ from ratings_core.online.glicko2_periods import (
     put,
     square,
 )
-from ratings_core.online.prequential import record, score_duels, settle
-from ratings_core.online.trace import Tracing, average_expected
+from ratings_core.online.prequential import MOST_PAIRS, SCORED_PAIRS, score_games
+from ratings_core.online.trace import Tracing
 from ratings_core.online.volatility import LANES
 from ratings_core.records.games import Games
 
@@ -74,7 +74,7 @@ class _Workspace(NamedTuple):
 
     learnt, missed: by side, sums over its opponents of g**2 E (1 - E) and of g (S - E): 1/v and delta/v of steps 3 and 4.
     mean, variance: by side, of one outcome at a time. information, surprise: by occurrence, sums of the agent. shown, spread: by
-    occurrence, rating and deviation that follow from them. odds, results: of duels that are scored together. following: by member, the
+    occurrence, rating and deviation that follow from them. odds, results: of pairs that are scored together. following: by member, the
     agent's next occurrence. last: the agents of the occurrences behind the members. newest: hash table from agents to their newest
     members, which are counted from the first of the batch. lanes, owner, away: agents whose periods are to be closed, their ids, and
     their numbers of complete periods without a game.
@@ -140,7 +140,7 @@ def _workspace(games: Games) -> _Workspace:
     return _Workspace(
         np.empty(members), np.empty(members), np.empty(members), np.empty(members),
         np.empty(2 * members), np.empty(2 * members), np.empty(2 * members), np.empty(2 * members),
-        np.empty(members), np.empty(members),
+        np.empty(MOST_PAIRS), np.empty(MOST_PAIRS),
         np.empty(members, np.int64), np.empty(members, np.int64), np.full(entries, _NONE, np.int64),
         new_lanes(), np.empty(LANES, np.int64), np.empty(LANES, np.int64),
     )  # fmt: skip
@@ -336,28 +336,23 @@ def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, t
     _, counts, sums = scoring
     traced, before, after, expected = trace
     side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, work.shown, work.spread
-    odds, results, unscored = work.odds, work.results, zero()
+    odds, results, scored, pairs = work.odds, work.results, first, zero()
     begin = agent_start[side_start[first]]
     for i in range(first, end):
         side, n = side_start[i], side_start[i + 1] - side_start[i]
-        at = agent_start[side] - begin
+        more, at = n * (n - 1) // 2, agent_start[side] - begin
+        if pairs and pairs + more > SCORED_PAIRS:
+            score_games(counts, sums, odds, results, games.weight, scored, i, traced, side_start, expected)
+            scored, pairs = i, zero()
         if n == 2 and agent_start[side + 2] - agent_start[side] == 2:
             variance = square(spread[at] / scale) + square(spread[at + 1] / scale)
-            odds[unscored] = damping(variance) * (shown[at] - shown[at + 1]) / scale
-            results[unscored] = result_of(place[side], place[side + 1])
-            unscored += 1
-            continue
-        if unscored:
-            score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, side_start, expected)
-            unscored = zero()
-        if traced:
-            expected[side : side + n] = 0.0
-        _strengths(shown, spread, agent_start, begin, side, n, scale, work.mean, work.variance)
-        _score_all(place, side, n, games.weight[i], work.mean, work.variance, scale, counts, sums, traced, expected)
-        settle(sums, n)
-        if traced:
-            average_expected(expected, side, n)
-    score_duels(counts, sums, odds, results, games.weight, end - unscored, unscored, traced, side_start, expected)
+            odds[pairs] = damping(variance) * (shown[at] - shown[at + 1]) / scale
+            results[pairs] = result_of(place[side], place[side + 1])
+        else:
+            _strengths(shown, spread, agent_start, begin, side, n, scale, work.mean, work.variance)
+            _forecast(place, side, n, work.mean, work.variance, scale, odds, results, pairs)
+        pairs += more
+    score_games(counts, sums, odds, results, games.weight, scored, end, traced, side_start, expected)
     if traced:
         for member in range(begin, agent_start[side_start[end]]):
             before[member], after[member] = shown[member - begin], shown[work.following[member - begin]]
@@ -377,14 +372,12 @@ def _strengths(
 
 
 @inlined
-def _score_all(
-    place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, variance: _Floats, scale: float,
-    counts: _Counts, sums: _Floats, traced: bool, expected: _Floats,
-) -> None:  # fmt: skip
+def _forecast(
+    place: NDArray[np.int32], first: int, n: int, mean: _Floats, variance: _Floats, scale: float, odds: _Floats, results: _Floats, pair: int
+) -> None:
+    """Write log odds and results of an outcome's pairs, from `pair` on."""
     for i in range(n):
         for j in range(i + 1, n):
-            x = damping(variance[i] + variance[j]) * (mean[i] - mean[j]) / scale
-            p = record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
-            if traced:
-                expected[first + i] += p
-                expected[first + j] += 1.0 - p
+            odds[pair] = damping(variance[i] + variance[j]) * (mean[i] - mean[j]) / scale
+            results[pair] = result_of(place[first + i], place[first + j])
+            pair += 1

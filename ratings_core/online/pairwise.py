@@ -5,20 +5,18 @@ A rater passes three functions and their settings. They are compiled into the ra
 """
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, template
 from ratings_core.online.games import UNIT, Scoring, result_of, side_means, zero
-from ratings_core.online.prequential import record, score_duels, settle
-from ratings_core.online.trace import Tracing, average_expected
+from ratings_core.online.prequential import MOST_PAIRS, SCORED_PAIRS, score_games
+from ratings_core.online.trace import Tracing
 from ratings_core.records.games import Games
 from ratings_core.records.outcomes import MAX_SIDES
 
-_DUELS: Final = 256
-"""Largest number of duels that are scored together."""
 Settings: TypeAlias = Any
 """A tuple of numbers, defined by the rater."""
 Keys: TypeAlias = NDArray[np.uint64]
@@ -41,28 +39,32 @@ def fold_pairs(
 
     trace: arrays of a `RatingTrace`, in kernel form. A trace needs `scoring`.
     Games of two single agents are written out here, because passing arrays would double their cost; the bits are the same as in `play`.
-    They are scored together, because ratings do not wait for scores.
+    Pairs are scored some outcomes later, because ratings do not wait for scores.
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
-    odds, results, unscored = np.empty(_DUELS), np.empty(_DUELS), zero()
+    odds, results = np.empty(MOST_PAIRS), np.empty(MOST_PAIRS)
     wanted, counts, sums = scoring
     traced, before, after, expected = trace
+    scored, pairs = zero(), zero()
     for i in range(len(games.weight)):
         first, n = games.side_start[i], games.side_start[i + 1] - games.side_start[i]
         begin, weight = games.agent_start[first], games.weight[i] * UNIT
-        duel = n == 2 and games.agent_start[first + 2] - begin == 2
-        if unscored == _DUELS or (unscored and not duel):
-            score_duels(counts, sums, odds, results, games.weight, i - unscored, unscored, traced, games.side_start, expected)
-            unscored = zero()
-        if not duel:
-            play(rating, outcomes, games, i, key, slope, settings, scoring, trace, noise, push, moved, (mean, luck, total))
+        if pairs and pairs + n * (n - 1) // 2 > SCORED_PAIRS:
+            score_games(counts, sums, odds, results, games.weight, scored, i, traced, games.side_start, expected)
+            scored, pairs = i, zero()
+        if n != 2 or games.agent_start[first + 2] - begin != 2:
+            play(
+                rating, outcomes, games, i, key, slope, settings, traced, before, after, noise, push, moved, mean, luck, total,
+                odds, results, pairs,
+            )  # fmt: skip
+            pairs += n * (n - 1) // 2 if wanted else zero()
             continue
         a, b = games.agent[begin], games.agent[begin + 1]
         x, result = slope * (rating[a] - rating[b]), result_of(games.place[first], games.place[first + 1])
         up = push(settings, x, result, noise(settings, key, i, 0) - noise(settings, key, i, 1))
         if wanted:
-            odds[unscored], results[unscored] = x, result
-            unscored += 1
+            odds[pairs], results[pairs] = x, result
+            pairs += 1
         if traced:
             before[begin], before[begin + 1] = rating[a], rating[b]
         rating[a] = moved(settings, rating[a], outcomes[a], weight, 1, 1, up)
@@ -71,31 +73,23 @@ def fold_pairs(
             after[begin], after[begin + 1] = rating[a], rating[b]
         outcomes[a] += 1
         outcomes[b] += 1
-    if unscored:
-        score_duels(counts, sums, odds, results, games.weight, len(games.weight) - unscored, unscored, traced, games.side_start, expected)
+    if wanted:
+        score_games(counts, sums, odds, results, games.weight, scored, len(games.weight), traced, games.side_start, expected)
 
 
 @template
 def play(
     rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, i: int, key: Keys, slope: float, settings: Settings,
-    scoring: Scoring, trace: Tracing, noise: Noise, push: Push, moved: Moved,
-    room: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    traced: bool, before: NDArray[np.float64], after: NDArray[np.float64], noise: Noise, push: Push, moved: Moved,
+    mean: NDArray[np.float64], luck: NDArray[np.float64], total: NDArray[np.float64], odds: NDArray[np.float64],
+    results: NDArray[np.float64], pairs: int,
 ) -> None:  # fmt: skip
-    """Fold outcome `i`, with any number and size of sides."""
-    mean, luck, total = room
+    """Fold outcome `i`, with any number and size of sides, and write log odds and results of its pairs, from `pairs` on."""
     first, n, weight = games.side_start[i], games.side_start[i + 1] - games.side_start[i], games.weight[i] * UNIT
     side_means(rating, games.agent_start, games.agent, first, n, mean)
     for side in range(n):
         luck[side] = noise(settings, key, i, side)
-    wanted, counts, sums = scoring
-    traced, before, after, expected = trace
-    if traced:
-        expected[first : first + n] = 0.0
-    _sum_pairs(games.place, first, n, games.weight[i], mean, luck, slope, settings, wanted, counts, sums, traced, expected, push, total)
-    if wanted:
-        settle(sums, n)
-    if traced:
-        average_expected(expected, first, n)
+    _sum_pairs(games.place, first, n, mean, luck, slope, settings, push, total, odds, results, pairs)
     for side in range(n):
         begin, end = games.agent_start[first + side], games.agent_start[first + side + 1]
         for member in range(begin, end):
@@ -110,11 +104,10 @@ def play(
 
 @template
 def _sum_pairs(
-    place: NDArray[np.int32], first: int, n: int, weight: int, mean: NDArray[np.float64], luck: NDArray[np.float64],
-    slope: float, settings: Settings, wanted: bool, counts: NDArray[np.int64], sums: NDArray[np.float64],
-    traced: bool, expected: NDArray[np.float64], push: Push, total: NDArray[np.float64],
+    place: NDArray[np.int32], first: int, n: int, mean: NDArray[np.float64], luck: NDArray[np.float64], slope: float, settings: Settings,
+    push: Push, total: NDArray[np.float64], odds: NDArray[np.float64], results: NDArray[np.float64], pair: int,
 ) -> None:  # fmt: skip
-    """Write each side's sum of pushes over its pairs, in the order of the sides. Columns are separate
+    """Write each side's sum of pushes over its pairs, in the order of the sides, and each pair's log odds and result. Columns are separate
     arguments: a tuple costs a fifth more.
     """
     total[:n] = 0.0
@@ -122,11 +115,8 @@ def _sum_pairs(
         for b in range(a + 1, n):
             x, result = slope * (mean[a] - mean[b]), result_of(place[first + a], place[first + b])
             up = push(settings, x, result, luck[a] - luck[b])
-            if wanted:
-                p = record(counts, sums, x, result, weight)
-                if traced:
-                    expected[first + a] += p
-                    expected[first + b] += 1.0 - p
+            odds[pair], results[pair] = x, result
+            pair += 1
             total[a] += up
             total[b] -= up
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import log, sigmoid
 from ratings_core.records.forecasts import ForecastClass
-from ratings_core.records.outcomes import WEIGHT_ONE
+from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE
 
 _BINS: Final = 10
 _SHAPES: Final = {"counts": (np.dtype(np.int64), (2,)), "sums": (np.dtype(np.float64), (3 + _BINS, 4))}
@@ -34,6 +34,10 @@ _PRIOR: Final = 1.0
 _MOST_STEP: Final = 0.5
 """Largest step of an outcome."""
 _MOST_SCALE: Final = 1e6
+SCORED_PAIRS: Final = 256
+"""Pairs that a fold scores together, so that the loop over outcomes is not slowed by it. An outcome with more pairs is scored alone."""
+MOST_PAIRS: Final = MAX_SIDES * (MAX_SIDES - 1) // 2
+"""Pairs of the largest outcome."""
 _MOST_LOG_ODDS: Final = 1e150
 """Larger log odds of forecasts count as this, so that their square is finite."""
 
@@ -173,44 +177,57 @@ def settle(sums: NDArray[np.float64], sides: int) -> None:
     sums[2, 0] = sums[2, 1] = 0.0
 
 
-@inlined
-def score_duels(
+@kernel
+def score_games(
     counts: NDArray[np.int64], sums: NDArray[np.float64], x: NDArray[np.float64], result: NDArray[np.float64], weight: NDArray[np.int64],
-    first: int, used: int, traced: bool, side_start: NDArray[np.int64], expected: NDArray[np.float64],
+    first: int, end: int, traced: bool, side_start: NDArray[np.int64], expected: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """`record` and `settle` of `used` consecutive outcomes of two sides, from outcome `first` on: the same bits. For kernels.
+    """`record` and `settle` of consecutive outcomes: the same bits. For kernels, which fold some outcomes and then score them.
 
-    Each outcome waits for the scale that the one before it fitted. Here this scale stays in a register, and no other work waits for it.
+    Each outcome waits for the scale that the one before it fitted. Here this scale stays in a register, and no rating waits for it.
 
     Args:
         counts: As in `Prequential`.
         sums: As in `Prequential`.
-        x: Log odds of each of these outcomes.
-        result: Result of each of these outcomes, as for `record`.
+        x: Log odds of each pair of sides of these outcomes: of a pair (a, b) with a before b, by a, then by b.
+        result: Result of each of these pairs, as for `record`.
         weight: Weight of each outcome of the batch.
         first: Index of the first outcome.
-        used: Number of outcomes.
+        end: Index after the last outcome.
         traced: Whether to write `expected`.
         side_start: Of the batch.
         expected: As in `RatingTrace`.
     """
     scale, information, loss, brier, discordance = sums[1, 0], sums[1, 1], sums[0, 0], sums[0, 1], sums[0, 2]
-    for k in range(used):
-        w, score = weight[first + k] * (1.0 / WEIGHT_ONE), result[k]
-        z = min(max(scale * x[k], -_MOST_LOG_ODDS), _MOST_LOG_ODDS)
-        p = sigmoid(z)
-        miss, most = score - p, max(p, 1.0 - p)
-        counts[0] += weight[first + k]
-        loss += w * _loss(z, score, most)
-        brier += w * (miss * miss)
-        if score != 0.5:
-            counts[1] += weight[first + k]
-            discordance += w * _discordance(x[k], score)
-        _classify(sums, z, score, most, w)
-        information, scale = _fitted(information, scale, 0.0 + miss * z, 0.0 + p * (1.0 - p) * (z * z), 1.0)
+    pair = 0
+    for i in range(first, end):
+        low, high = side_start[i], side_start[i + 1]
+        w, push, more = weight[i] * (1.0 / WEIGHT_ONE), 0.0, 0.0
         if traced:
-            side = side_start[first + k]
-            expected[side], expected[side + 1] = p, 1.0 - p
+            expected[low:high] = 0.0
+        for a in range(low, high - 1):
+            for b in range(a + 1, high):
+                score = result[pair]
+                z = min(max(scale * x[pair], -_MOST_LOG_ODDS), _MOST_LOG_ODDS)
+                p = sigmoid(z)
+                miss, most = score - p, max(p, 1.0 - p)
+                counts[0] += weight[i]
+                loss += w * _loss(z, score, most)
+                brier += w * (miss * miss)
+                if score != 0.5:
+                    counts[1] += weight[i]
+                    discordance += w * _discordance(x[pair], score)
+                push += miss * z
+                more += p * (1.0 - p) * (z * z)
+                _classify(sums, z, score, most, w)
+                pair += 1
+                if traced:
+                    expected[a] += p
+                    expected[b] += 1.0 - p
+        information, scale = _fitted(information, scale, push, more, 2.0 / ((high - low) * (high - low - 1)))
+        if traced:
+            for side in range(low, high):
+                expected[side] /= high - low - 1
     sums[1, 0], sums[1, 1], sums[0, 0], sums[0, 1], sums[0, 2] = scale, information, loss, brier, discordance
 
 

@@ -13,6 +13,7 @@ from ratings_core.kernels.compile import kernel
 from ratings_core.online import RATERS, Elo, FenchelYoung, Glicko2, Melo, Prequential, Rater, Sco, WengLin, elo, fenchel_young, sco
 from ratings_core.online.games import scoring
 from ratings_core.online.pairwise import no_noise, play
+from ratings_core.online.prequential import record, settle
 from ratings_core.online.trace import tracing
 from ratings_core.records.forecasts import Strength, expected_scores
 from ratings_core.records.games import games_of
@@ -161,19 +162,41 @@ def test_growing_changes_no_bit_and_compiles_nothing(rater, twin):
 
 
 @kernel
-def _play_sco(rating, outcomes, games, key, slope, settings, scoring, trace, room):
-    play(rating, outcomes, games, 0, key, slope, settings, scoring, trace, no_noise, sco._push, sco.projected_step, room)
+def _play_sco(rating, outcomes, games, key, slope, settings, trace, room):
+    mean, luck, total, odds, results = room
+    traced, before, after, _ = trace
+    play(
+        rating, outcomes, games, 0, key, slope, settings, traced, before, after, no_noise, sco._push, sco.projected_step, mean, luck, total,
+        odds, results, 0,
+    )  # fmt: skip
 
 
 @kernel
-def _play_elo(rating, outcomes, games, key, slope, settings, scoring, trace, room):
-    play(rating, outcomes, games, 0, key, slope, settings, scoring, trace, no_noise, elo._push, elo._moved, room)
+def _play_elo(rating, outcomes, games, key, slope, settings, trace, room):
+    mean, luck, total, odds, results = room
+    traced, before, after, _ = trace
+    play(
+        rating, outcomes, games, 0, key, slope, settings, traced, before, after, no_noise, elo._push, elo._moved, mean, luck, total,
+        odds, results, 0,
+    )  # fmt: skip
 
 
 @kernel
-def _play_fenchel_young(rating, outcomes, games, key, slope, settings, scoring, trace, room):
-    noise, push = fenchel_young._noise, fenchel_young._push
-    play(rating, outcomes, games, 0, key, slope, settings, scoring, trace, noise, push, sco.projected_step, room)
+def _play_fenchel_young(rating, outcomes, games, key, slope, settings, trace, room):
+    mean, luck, total, odds, results = room
+    traced, before, after, _ = trace
+    play(
+        rating, outcomes, games, 0, key, slope, settings, traced, before, after, fenchel_young._noise, fenchel_young._push,
+        sco.projected_step, mean, luck, total, odds, results, 0,
+    )  # fmt: skip
+
+
+@kernel
+def _record(score, odds, results, weight):
+    """The two steps that `score_games` takes for many outcomes."""
+    _, counts, sums = score
+    record(counts, sums, odds[0], results[0], weight)
+    settle(sums, 2)
 
 
 PAIRWISE = {Elo: _play_elo, Sco: _play_sco, FenchelYoung: _play_fenchel_young}
@@ -202,10 +225,9 @@ def general_duel(rater, state, batch, score):
     else:
         rate = rater.alpha * rater._slope if isinstance(rater, Sco) else rater.alpha
         settings = rate, rater.low, rater.high, np.uint64(getattr(rater, "seed", 0))
-    room = np.empty(64), np.empty(64), np.empty(64)
-    PAIRWISE[type(rater)](
-        state.rating, state.outcomes, given, key, rater._slope, settings, scoring(score), tracing(None, batch, scored=True), room
-    )
+    room = tuple(np.empty(64) for _ in range(5))
+    PAIRWISE[type(rater)](state.rating, state.outcomes, given, key, rater._slope, settings, tracing(None, batch, scored=True), room)
+    _record(scoring(score), *room[3:], given.weight[0])
 
 
 BROKEN = {
