@@ -95,8 +95,11 @@ _ONLINE: Final = (
                 "its equation of the volatility has the rating in place of the deviation, and its deviations may exceed a newcomer's",
             ),
             Peer("glicko2, both corrected", "glicko2_rows:corrected", 20_000, 1_000, "ratings in points", 1e-3),
-            Peer("skillratings", "skillratings_rows:glicko2", 1_000_000, 5_000, "ratings in points", 1e-3),
-            Peer("skillratings, tolerance 1e-12", "skillratings_rows:glicko2_to_the_end", 1_000_000, 5_000, "ratings in points", 1e-6),
+            Peer(
+                "skillratings", "skillratings_rows:glicko2", 1_000_000, 5_000, "ratings in points", 1e-3,
+                "deviations of agents who play may exceed a newcomer's",
+            ),
+            Peer("skillratings, corrected", "skillratings_rows:glicko2_corrected", 1_000_000, 5_000, "ratings in points", 1e-3),
         ),
     ),
     Task(
@@ -134,9 +137,9 @@ _FITS: Final = (
         (
             Peer(
                 "arena-rank", "arena_rank_rows:intervals", 100_000, 10_000, f"{_LOGITS}, and half widths of 95 % intervals", 1e-4,
-                "its L-BFGS ends early, and 1e-5 of all games is added to the diagonal of its Hessian",
+                "its L-BFGS ends early, 1e-5 of all games is added to the diagonal of its Hessian, and scores are squared without leverages",
             ),
-            Peer("arena-rank, tightened", "arena_rank_rows:tightened", 100_000, 10_000, f"{_LOGITS}, and half widths", 1e-4),
+            Peer("arena-rank, all three mended", "arena_rank_rows:mended", 100_000, 10_000, f"{_LOGITS}, and half widths", 1e-5),
         ),
     ),
     Task(

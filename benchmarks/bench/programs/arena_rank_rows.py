@@ -1,20 +1,37 @@
 """arena-rank: L-BFGS in JAX on unique results of pairs, and a sandwich estimate."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 from arena_rank.models.bradley_terry import BradleyTerry
 from arena_rank.utils.data_utils import PairDataset
+from arena_rank.utils.math_utils import assemble_parwise_matrix
 
 PACKAGES = ("arena-rank", "jax", "pandas", "numpy")
 
 
-def intervals(data, **options):
+class WithLeverages(BradleyTerry):
+    """With squared scores divided by 1 minus the leverage of their game (HC2), as Equirank has them."""
+
+    @staticmethod
+    def compute_hessian_and_covariance(ratings, matchups, outcomes, counts, opt_weights, hessian_reg, n_competitors):
+        hessian, plain = BradleyTerry.compute_hessian_and_covariance(
+            ratings, matchups, outcomes, counts, opt_weights, hessian_reg, n_competitors
+        )
+        inverse, (a, b) = jnp.linalg.inv(hessian), matchups.T
+        p = jax.nn.sigmoid(ratings[a] - ratings[b])
+        leverage = p * (1 - p) * opt_weights / counts * (inverse[a, a] + inverse[b, b] - 2 * inverse[a, b])
+        squared = ((outcomes - p) * opt_weights) ** 2 / counts / (1 - leverage)
+        return hessian, assemble_parwise_matrix(jnp.zeros_like(plain), squared, a, b)
+
+
+def intervals(data, kind=BradleyTerry, **options):
     frame = pd.DataFrame({name: data[name] for name in ("model_a", "model_b", "winner")})
 
     def run():
         dataset = PairDataset.from_pandas(frame)
-        model = BradleyTerry(n_competitors=dataset.n_competitors, scale=1.0, base=np.e, init_rating=0.0, **options)
+        model = kind(n_competitors=dataset.n_competitors, scale=1.0, base=np.e, init_rating=0.0, **options)
         return jax.block_until_ready(model.compute_ratings_and_cis(dataset))
 
     def values(found):
@@ -24,5 +41,5 @@ def intervals(data, **options):
     return run, values
 
 
-def tightened(data):
-    return intervals(data, hessian_reg=1e-9, ftol=1e-15, gtol=1e-9)
+def mended(data):
+    return intervals(data, WithLeverages, hessian_reg=1e-9, ftol=1e-18, gtol=1e-12)

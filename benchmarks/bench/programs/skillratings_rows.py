@@ -24,16 +24,18 @@ def elo(data):
 
 
 def glicko2(data):
-    return over_periods(data, 1e-6)
+    return over_periods(data, limited=False)
 
 
-def glicko2_to_the_end(data):
-    return over_periods(data, 1e-12)
+def glicko2_corrected(data):
+    """With deviations of at most a newcomer's, as Equirank has them, and volatilities to 1e-12."""
+    return over_periods(data, limited=True)
 
 
-def over_periods(data, tolerance):
+def over_periods(data, *, limited):
     period = np.ascontiguousarray(data["period"], dtype=np.int64)
-    return called("glicko2_periods", data, len(period), period, *played(data), tolerance=tolerance)
+    more = [ctypes.c_double(1e-12 if limited else 1e-6), ctypes.c_bool(limited)]
+    return called("glicko2_periods", data, len(period), period, *played(data), more=more)
 
 
 def played(data):
@@ -42,14 +44,13 @@ def played(data):
     return [np.ascontiguousarray(data[name], dtype=kind) for name, kind in kinds.items()]
 
 
-def called(function, data, games, *columns, tolerance=None):
+def called(function, data, games, *columns, more=()):
     """A call of the library with these columns, and the ratings of those who played."""
     if not LIBRARY.exists():
         raise RuntimeError("skillratings is not built: install Rust, then run `make peers` once more")
     agents = int(data["agents"])
     rated = getattr(ctypes.CDLL(str(LIBRARY)), function)
     rated.restype = None
-    more = [] if tolerance is None else [ctypes.c_double(tolerance)]
 
     def run():
         ratings = np.empty(agents)

@@ -46,7 +46,29 @@ pub unsafe extern "C" fn elo_games(
     }
 }
 
+const SCALE: f64 = 173.7178;
+
+/// The rating after a period with a deviation before its games of at most `most`. The crate has this limit for agents without games only.
+/// Information and surprise of the games follow from the deviations before and after.
+fn limited(before: &Glicko2Rating, after: Glicko2Rating, most: f64) -> Glicko2Rating {
+    let spread = (before.deviation / SCALE).hypot(after.volatility);
+    let most = most / SCALE;
+    if spread <= most {
+        return after;
+    }
+    let reached = after.deviation / SCALE;
+    let information = reached.powi(-2) - spread.powi(-2);
+    let surprise = (after.rating - before.rating) / SCALE / reached.powi(2);
+    let deviation = (most.powi(-2) + information).powf(-0.5);
+    Glicko2Rating {
+        rating: before.rating + SCALE * deviation.powi(2) * surprise,
+        deviation: SCALE * deviation,
+        volatility: after.volatility,
+    }
+}
+
 /// Glicko-2 from 1500, 350 and .06 with tau .5. Games are in the order of their periods. Writes the rating of each agent.
+/// `limit`: whether no deviation may exceed a newcomer's.
 ///
 /// # Safety
 /// `period`, `first`, `second` and `result` have `games` values, `ratings` has `agents`; agents are numbers below `agents`.
@@ -59,6 +81,7 @@ pub unsafe extern "C" fn glicko2_periods(
     result: *const f64,
     agents: usize,
     tolerance: f64,
+    limit: bool,
     ratings: *mut f64,
 ) {
     let (period, first) = (from_raw_parts(period, games), from_raw_parts(first, games));
@@ -78,7 +101,8 @@ pub unsafe extern "C" fn glicko2_periods(
             game += 1;
         }
         for (rating, games_of) in own.iter_mut().zip(&results) {
-            *rating = glicko2_rating_period(rating, games_of, &config);
+            let after = glicko2_rating_period(rating, games_of, &config);
+            *rating = if limit && !games_of.is_empty() { limited(rating, after, newcomer.deviation) } else { after };
         }
     }
     for (to, from) in from_raw_parts_mut(ratings, agents).iter_mut().zip(&own) {
