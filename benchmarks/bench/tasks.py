@@ -137,7 +137,7 @@ _FITS: Final = (
         (
             Peer(
                 "arena-rank", "arena_rank_rows:intervals", 100_000, 10_000, f"{_LOGITS}, and half widths of 95 % intervals", 1e-4,
-                "its L-BFGS ends early, 1e-5 of all games is added to the diagonal of its Hessian, and scores are squared without leverages",
+                "its L-BFGS ends early, 1e-5 of all games is added to its Hessian's diagonal, and scores are squared without leverages",
             ),
             Peer("arena-rank, all three mended", "arena_rank_rows:mended", 100_000, 10_000, f"{_LOGITS}, and half widths", 1e-5),
         ),
