@@ -180,8 +180,8 @@ class Rating:
         if unrated := int(np.isnan(self.ratings).sum()):
             lines.append(f"{unrated} without a rating: {self.extra.get('unrated_because', 'the data do not determine one')}")
         components = self.extra.get("components")
-        if isinstance(components, int) and components > 1:
-            lines.append(f"{components} groups that never met: ratings compare only within a group")
+        if isinstance(components, int) and components > 1 and unrated < len(self):
+            lines.append(f"{components} groups without wins in both directions between them: ratings compare only within a group")
         if (why := self.extra.get("no_intervals_because")) is not None:
             lines.append(f"no intervals: {why}")
         return lines

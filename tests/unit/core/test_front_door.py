@@ -81,7 +81,14 @@ def test_a_rating_knows_names() -> None:
 def test_agents_without_a_rating_are_said() -> None:
     text = str(rate([*PAIRS, ("dee", "ann"), ("dee", "bob"), ("x", "y"), ("y", "x")]))
     assert "1 without a rating" in text
-    assert "groups that never met" in text
+    assert "groups without wins in both directions between them" in text
+
+
+def test_groups_are_not_said_where_nobody_is_rated() -> None:
+    text = str(rate([("a", "b"), ("b", "c"), ("a", "c")]))
+    assert "3 without a rating" in text
+    assert "solve with a prior" in text
+    assert "groups" not in text
 
 
 def test_every_method_is_a_function_at_the_top() -> None:
