@@ -7,7 +7,6 @@ solves are kept.
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,8 +19,9 @@ from ratings_core.online import Rater, Reading
 from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
+from ratings_core.records.times import written
 from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
-from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When
+from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When, check_begun
 from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
 from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import SliceName, board_name
@@ -85,14 +85,16 @@ class BoardChange(NamedTuple):
                 self.check_positions(before.position, end)
             return before, When(end)
         if before.time is not None and after.time is not None and before.time > after.time:
-            raise InputError("since", before.time, f"must be at most `until`, {after.time}")
+            raise InputError("since", written(before.time), f"must be at most `until`, {written(after.time)}")
         return before, after
 
     def check_positions(self, before: int, after: int) -> None:
         """Raise `InputError` if the position of the earlier board is after that of the later one."""
         if before > after:
-            name = "since" if self.before.position is None else "against"
-            raise InputError(name, before, f"must be at most the position of the later board, {after}")
+            rule = f"must be at most the position of the later board, {after}"
+            if self.before.time is None:
+                raise InputError("against", before, rule)
+            raise InputError("since", written(self.before.time), f"{rule}, and the log was at position {before} then")
 
 
 class SeveralGenerations(Exception):  # noqa: N818 - names the fact
@@ -126,8 +128,8 @@ class NotKept(InputError):  # noqa: N818 - names the fact
         self._asked, self.nearest = (when, kept, setting), nearest
         self.kept = sorted({position for position, _ in kept})
         there = ", ".join(map(str, self.kept)) or "none yet"
-        since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
-        name, asked = ("at", _iso(when.time)) if when.time is not None else ("position", when.position)
+        since = f", since {written(min(time for _, time in kept))}" if kept else ""
+        name, asked = ("at", written(when.time)) if when.time is not None else ("position", when.position)
         reason = f"; {why}" if why else ""
         super().__init__(name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more){reason}")
 
@@ -141,14 +143,6 @@ class _Found(NamedTuple):
 
     content: PastContent
     board: Board
-
-
-def _iso(time: float) -> str:
-    """A time as ISO 8601 text, rounded up to a full second, so that a request for it finds the state of that time."""
-    try:
-        return datetime.fromtimestamp(math.ceil(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):
-        return f"{time:g}"  # outside of the calendar's range
 
 
 class PastBoards:
@@ -182,6 +176,7 @@ class PastBoards:
             StillFolding: As of `PastContents`.
             SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, the request
                 names none, and the board cannot be folded again.
+            NoOutcomes: The pool had no outcome at that position or time.
             NoSlice: The pool had no outcome of the slice at that position, or its generation has no slices with the board.
             InputError: Both or neither of position and time are given.
             StoreError: The store or the checkpoints cannot be read now.
@@ -193,7 +188,7 @@ class PastBoards:
         if head is None:
             return None
         if rows.method in head.live_methods:
-            return self._live(rows, head, now).board
+            return self._live(rows, head, now, begun=True).board
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
@@ -225,6 +220,7 @@ class PastBoards:
 
         Raises:
             InputError: The pool has no such live board, or the positions are of two seasons or in the wrong order.
+            NoOutcomes: The pool had no outcome at the later moment. At the earlier one it may have none: all agents are new then.
             NotKept, StillFolding, SeveralGenerations, NoSlice, StoreError, LogError: As of `board`.
         """
         head = self._store.live.head(wanted.pool)
@@ -232,7 +228,7 @@ class PastBoards:
             raise InputError("method", wanted.method, "must be a live board of the pool")
         begin, end = wanted.moments(head.position)
         asked = PastRows(wanted.pool, wanted.method, end, 0, ROWS, generation=wanted.generation, part=wanted.part)
-        after = self._live(asked, head, now)
+        after = self._live(asked, head, now, begun=True)
         before = self._live(asked._replace(when=begin), head, now)
         wanted.check_positions(before.board.position, after.board.position)
         made = self._control().generations[wanted.pool]
@@ -244,11 +240,11 @@ class PastBoards:
         old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))
         return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most, wanted.part)
 
-    def _live(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
-        """A past board of an online method. Raises as `board`."""
+    def _live(self, rows: PastRows, head: PoolHead, now: float, *, begun: bool = False) -> _Found:
+        """A past board of an online method. Raises as `board`, and `NoOutcomes` only if the pool must have begun."""
         try:
             try:
-                return self._folded(rows, head, now)
+                return self._folded(rows, head, now, begun=begun)
             except (NotFolded, BadObject) as error:
                 why = str(error)
             kept = self._entries(rows, head.partition)
@@ -263,11 +259,14 @@ class PastBoards:
             raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
         raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT", why)
 
-    def _folded(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
-        """The board of a content that is folded again. Raises `BadObject` if its generation lacks the method."""
+    def _folded(self, rows: PastRows, head: PoolHead, now: float, *, begun: bool) -> _Found:
+        """The board of a content that is folded again. Raises `BadObject` if its generation lacks the method. begun: As of `_live`."""
         if self._contents is None:
             raise NotFolded("")
-        return self._found(self._contents.content(head, rows.when, rows.generation), rows, now)
+        content = self._contents.content(head, rows.when, rows.generation)
+        if begun:
+            check_begun(content, rows.when)
+        return self._found(content, rows, now)
 
     def _found(self, content: PastContent, rows: PastRows, now: float) -> _Found:
         board = board_of_content(content, self._control(), rows, now)

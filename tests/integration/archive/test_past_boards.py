@@ -1,6 +1,7 @@
 """Live boards of any past position, folded again from the archive: those that were served at the position, bit for bit."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.records.times import seconds, written
 from services.archive import records as archived_records
 from services.boards.history import kept
 from services.boards.past_contents import NotFolded, StillFolding, When
@@ -100,8 +102,8 @@ def test_a_past_board_is_the_one_that_was_served(settings: Settings, log: Log, c
     found = board(client, position=12)
     assert (found["source"], found["position"], found["generation"], found["outcomes"]) == ("past", 12, 1, 120)
     assert board(client, position=10**9)["position"] == 30
-    assert board(client, position=0)["rows"] == []
-    assert board(client, at="1970-01-02T00:00:00Z")["rows"] == []
+    answer = client.get(f"/v1/pools/{POOL}/boards/elo", params={"position": 0})
+    assert (answer.status_code, answer.json()["detail"]) == (404, f"At position 0, no outcome of pool {POOL} counted yet.")
 
 
 def neighbour() -> str:
@@ -125,9 +127,20 @@ def published_position(settings: Settings, pool: str) -> int:
     return -1 if head is None else head.position
 
 
+def nothing_yet(client: httpx.Client, path: str, **moments: float) -> str:
+    """The time at which the log took the first outcome of the pool, as an answer about an earlier moment names it."""
+    answer = client.get(f"/v1/pools/{POOL}/{path}", params=moments)
+    assert (answer.status_code, answer.json()["title"]) == (404, "nothing yet"), answer.text
+    asked = written(max(moments.values()))
+    says = f"At {asked}, no outcome of pool {POOL} counted yet: the log took the next one at (.+?)\\. "
+    found = re.match(f"{says}`equirank solve --pool {POOL} --until {asked}` rates outcomes", answer.json()["detail"])
+    assert found is not None, answer.text
+    return found[1]
+
+
 @pytest.mark.parametrize("archived", [False, True])
 def test_a_board_by_time_names_no_position_that_the_log_reached_later(
-    settings: Settings, log: Log, client: httpx.Client, archived: bool
+    settings: Settings, log: Log, client: httpx.Client, run: Run, archived: bool
 ) -> None:
     play_neighbour(log, settings, 2)
     before = time.time()
@@ -152,8 +165,16 @@ def test_a_board_by_time_names_no_position_that_the_log_reached_later(
         assert 12 <= board(client, at=str(busy))["position"] <= 15
         assert [board(client, position=position)["position"] for position in (14, 13, 15)] == [14, 13, 15]
         assert ratings(client, position=14) == was
-    answer = client.get(f"/v1/pools/{POOL}/boards/elo", params={"at": str(before)})
-    assert (answer.status_code, "counts outcomes from position 2 on" in answer.text) == (410, True), answer.text
+    first = nothing_yet(client, "boards/elo", at=before)
+    assert seconds(first, "first") == pytest.approx(before, abs=quiet - before + 1.0), "the time is written in full seconds"
+    assert nothing_yet(client, "boards/bradley_terry", at=before) == first
+    assert nothing_yet(client, "boards/elo/diff", since=before - 1.0, until=before) == first
+    assert nothing_yet(client, "boards/elo/why/pebble", until=before) == first
+    assert nothing_yet(client, "boards/bradley_terry/why/pebble", since=before) == first
+    assert {row["agent"] for row in difference(client, since=str(before))["joined"]} == set(was), "all are new since then"
+    rule = f"time must not be before the first outcome of pool {POOL} that counts; the log took the next one at {first}; "
+    with pytest.raises(InputError, match=rule):
+        run("top", "--pool", POOL, "--at", str(before))
 
 
 def test_a_position_between_publications_has_a_board_and_a_cursor(settings: Settings, log: Log, client: httpx.Client) -> None:
@@ -279,7 +300,7 @@ def test_a_rating_is_explained_at_any_two_positions(settings: Settings, log: Log
     for params in ({"from": 7, "since": moments[0]}, {"since": moments[1], "until": moments[0]}, {"since": "soon"}):
         assert client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params=params).status_code == 422
     answer = client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params={"from": 0})
-    assert answer.status_code == (200 if method == "elo" else 422), "nobody can be solved before the first outcome"
+    assert answer.status_code == (200 if method == "elo" else 404), "nobody can be solved before the first outcome"
 
 
 @pytest.mark.parametrize("method", ["bradley_terry", "maximal_lottery"])
