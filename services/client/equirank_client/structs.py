@@ -1635,7 +1635,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         duplicates: Number of outcomes dropped because an outcome with their id and content was already counted.
         conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted. The first thousand have a dead letter, and then each thousandth.
         retractions: Number of retractions.
-        dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
+        dead_letters: Number of outcomes that the generation dropped and that have a dead letter: wrong kind, too many agents, too many tasks, and the conflicts that have one.
         online: Names of the online methods.
         prequential: Online method -> `log_loss`, `brier`, `kendall` and `calibration_error` of its forecasts so far, and their number `pairs`.
         stopped: Why the pool stopped; None if it is folded.
