@@ -81,7 +81,12 @@ Since: TypeAlias = Annotated[
 ]
 Until: TypeAlias = Annotated[str | None, QueryParameter(description="Only points before this time.")]
 Points: TypeAlias = Annotated[
-    int, QueryParameter(ge=LEAST_POINTS, le=MOST_POINTS, description="Largest number of points; of more, those that shape the curve.")
+    int,
+    QueryParameter(
+        ge=LEAST_POINTS,
+        le=MOST_POINTS,
+        description=f"Largest number of points, from {LEAST_POINTS} to {MOST_POINTS:,}; of more, those that shape the curve.",
+    ),
 ]
 Outcomes: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of outcomes to return.")]
 
