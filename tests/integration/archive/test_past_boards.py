@@ -249,7 +249,9 @@ def test_a_difference_that_cannot_be_is_refused(
     assert (answer.status_code, words in answer.text) == (422, True), answer.text
 
 
-def test_what_changed_between_two_times_is_the_difference_of_their_positions(settings: Settings, log: Log, client: httpx.Client) -> None:
+def test_what_changed_between_two_times_is_the_difference_of_their_positions(
+    settings: Settings, log: Log, client: httpx.Client, run: Run
+) -> None:
     moments = list[str]()
     for start, stop in ((0, 70), (70, 200), (200, 300)):
         fold(settings, log, start, stop)
@@ -267,6 +269,15 @@ def test_what_changed_between_two_times_is_the_difference_of_their_positions(set
         assert [by_time[end]["position"] for end in ("before", "after")] == [7, 20]
         assert difference(client, method, since=moments[1]) == difference(client, method, against=20, position=30)
         assert difference(client, method, against=7, until=moments[1]) == by_position
+        options = "top", "--pool", POOL, "--method", method, "--diff", "--format", "json"
+        shown = json.loads(run(*options, "--since", moments[0], "--until", moments[1], "--count", "1000"))
+        assert [shown[end]["position"] for end in ("before", "after")] == [7, 20]
+        assert shown["moved"] == by_time["moved"]
+        for words in (["--until", moments[1]], ["--since", moments[0], "--against", "7"]):
+            with pytest.raises(InputError, match="must be used"):
+                run(*options, *words)
+    with pytest.raises(InputError, match="--since must be used with --diff"):
+        run("top", "--pool", POOL, "--since", moments[0])
 
 
 @pytest.mark.parametrize("method", ["elo", "bradley_terry", "copeland"])
