@@ -20,10 +20,12 @@ from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis
 from services.cli.begin import begin
 from services.cli.installation import Data
-from services.cli.known_pools import KnownPools
+from services.cli.known_pools import KnownPools, begun
+from services.cli.logs import control_state
 from services.cli.ports import free_port, refuse_busy
 from services.cli.show import shows
 from services.demo.scenario import Scenario
+from services.log.protocol import LogError
 from services.log.sqlite.file import WAL_KEPT_BYTES
 from services.runtime.data_folder import DataFolder
 from services.runtime.disk_space import check_room, temporary_folder
@@ -109,13 +111,15 @@ class Installation:
 
     def _unread_pools(self, address: str) -> str:
         """Wait until readers can read the pools that the logs know, for a limited time. Returns the names of the others."""
-        pools = KnownPools(lambda path: _answer(f"{address}{path}"))
         try:
-            self._supervisor.wait_until("engine", lambda: self._stop.is_set() or pools.readable(), _POOLS_SECONDS)
+            pools = KnownPools(begun(control_state(self._settings)), lambda path: _answer(f"{address}{path}"))
+        except LogError as error:
+            return f"all pools, because the control log cannot be read ({error})"
+        try:
+            self._supervisor.wait_until("engine", lambda: self._stop.is_set() or pools.readable(), _POOLS_SECONDS, pause=_TICK_SECONDS)
         except TimeoutError:
-            unread = pools.unread or ["all pools"]  # the API did not answer
-            others = f" and {len(unread) - _SHOWN_POOLS} others" if len(unread) > _SHOWN_POOLS else ""
-            return ", ".join(unread[:_SHOWN_POOLS]) + others
+            others = f" and {len(pools.unread) - _SHOWN_POOLS} others" if len(pools.unread) > _SHOWN_POOLS else ""
+            return ", ".join(pools.unread[:_SHOWN_POOLS]) + others
         return ""
 
     def _say(self, line: str) -> None:
