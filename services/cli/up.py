@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.error import URLError
@@ -22,7 +22,7 @@ from services.cli.begin import begin
 from services.cli.installation import Data
 from services.cli.known_pools import KnownPools, begun
 from services.cli.logs import control_state
-from services.cli.ports import free_port, refuse_busy
+from services.cli.ports import HeldPorts
 from services.cli.show import shows
 from services.demo.scenario import Scenario
 from services.log.protocol import LogError
@@ -65,7 +65,8 @@ def up(
     folder = DataFolder(settings.data)
     folder.lock()
     check_room(_needs(settings))
-    Installation(_with_ports(settings), folder, (scenario or Scenario.ARENA) if demo else None).run()
+    with closing(HeldPorts()) as ports:
+        Installation(_with_ports(settings, ports), folder, (scenario or Scenario.ARENA) if demo else None).run()
 
 
 class Installation:
@@ -178,23 +179,19 @@ def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:
         yield temporary_folder(), _RAY_BYTES
 
 
-def _with_ports(settings: Settings) -> Settings:
-    """The settings with ports that can be bound: the given ports, or free ports for 0.
+def _with_ports(settings: Settings, ports: HeldPorts) -> Settings:
+    """The settings with ports that can be bound and are reserved: the given ports, or free ports for 0.
 
     A free port is also taken for the metrics if their default port is in use. Raises `BadParameter` for a given port in use.
     """
-    picked = {
-        "port": settings.port or free_port(settings.host),
-        "metrics_port": settings.metrics_port or free_port(settings.metrics_host),
-    }
-    refuse_busy(settings.host, settings.port, "EQUIRANK_PORT or --port")
+    port, name = ports.take(settings.host, settings.port, "EQUIRANK_PORT or --port"), "EQUIRANK_METRICS_PORT"
     try:
-        refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
+        metrics_port = ports.take(settings.metrics_host, settings.metrics_port, name)
     except typer.BadParameter:
         if settings.port and "metrics_port" in settings.model_fields_set:
             raise
-        picked["metrics_port"] = free_port(settings.metrics_host)  # of another installation: the start prints which port it is
-    return settings.model_copy(update=picked)
+        metrics_port = ports.take(settings.metrics_host, 0, name)  # of another installation: the start prints which port it is
+    return settings.model_copy(update={"port": port, "metrics_port": metrics_port})
 
 
 def _environment(settings: Settings) -> Mapping[str, str]:
