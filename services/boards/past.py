@@ -5,6 +5,7 @@ before the requested one. All state their position. `EQUIRANK_CHECKPOINTS_KEPT` 
 solves are kept.
 """
 
+import logging
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -32,11 +33,15 @@ from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.generations import make_raters
 from services.control.records import ControlState, Generation
+from services.control.seasons import generation_at
+from services.log.protocol import LogError
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.state.opening import initial_agents, rated_agents
 from services.state.parts import part
 from services.state.slices import slice_generation
 from services.wire.pools import Kind
+
+log = logging.getLogger("equirank.boards")
 
 
 class PastRows(NamedTuple):
@@ -151,7 +156,7 @@ class PastBoards:
     Args:
         store: The store.
         files: The checkpoints.
-        control: Returns the state of the control log; called only for live boards.
+        control: Returns the state of the control log.
         solves_kept: Number of newest solves of a board that are all kept (`EQUIRANK_SOLVES_KEPT`).
         contents: Folds pools again; None reads kept states only.
     """
@@ -172,7 +177,8 @@ class PastBoards:
 
         Raises:
             NotKept: The requested position or time is before all kept states, and cannot be folded again. For a solved board also if
-                solves before this moment were removed; then it has the `nearest` board.
+                solves before this moment were removed, or no kept one is of the generation by which readers now see this moment; then it
+                has the `nearest` board.
             StillFolding: As of `PastContents`.
             SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, the request
                 names none, and the board cannot be folded again.
@@ -192,7 +198,7 @@ class PastBoards:
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
-        board = board_name(rows.method, rows.part)
+        board, present = board_name(rows.method, rows.part), self._present_generation(rows)
         for _ in range(TRIES):
             history: list[Past] = self._store.solved.history(rows.pool, board)
             if not history:
@@ -201,15 +207,28 @@ class PastBoards:
             reached = [(i, solve) for i, solve in known if rows.when.reached(solve.position, solve.solved_at)]
             if not reached:
                 raise NotKept(rows.when, [(solve.position, solve.solved_at) for _, solve in known], "EQUIRANK_SOLVES_KEPT")
-            at = reached[0][0]
-            _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in reached])
+            present_solves = [(i, solve) for i, solve in reached if present in (None, solve.generation)]
+            shown = present_solves or reached
+            at = shown[0][0]
+            _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in shown])
             solve = self._store.solved.past(rows.pool, board, at)
             if solve is not None and solve.past == history[at]:  # otherwise a solve was published between the two reads
                 found = past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
-                if at < self._solves_kept or rows.when.position == found.position:
+                if present_solves and (at < self._solves_kept or rows.when.position == found.position):
                     return found
                 raise NotKept(rows.when, [(found.position, solve.past.solved_at)], "EQUIRANK_SOLVES_KEPT", nearest=found)
         raise keeps_changing(rows.pool, rows.method)
+
+    def _present_generation(self, rows: PastRows) -> int | None:
+        """Number of the generation by which readers now see the moment; None if one is requested, or the control log is unreadable."""
+        if rows.generation is not None:
+            return None
+        try:
+            made = generation_at(self._control(), rows.pool, rows.when.position, rows.when.time or 0.0)
+        except LogError as error:  # a kept solve of any generation answers
+            log.warning("kept solves of %s are not chosen by generation: %s", rows.pool, error)
+            return None
+        return None if made is None else made.number
 
     def changes(self, wanted: BoardChange, now: float) -> Difference:
         """The difference between two boards of an online method, at two positions or times.

@@ -211,6 +211,15 @@ def test_a_chart_of_intervals_says_how_many_agents_it_leaves_out(filled: Running
         assert page.complaints() == []
 
 
+def test_a_past_board_of_another_generation_names_it(filled: Running, browser: Browser) -> None:
+    solved = solved_of("rps", method="copeland", position=11, generation=2)
+    assert filled.store.solved.publish(solved)
+    filled.store.solved.publish_history("rps", "copeland", [kept(solved)])
+    with browser.page(filled.url, "/pools/rps?method=copeland&at=2030-01-01T00:00:00") as page:
+        page.wait("Copeland at 2030-01-01 00:00:00 (UTC)", "of generation 2. Generation 1 serves now.")
+        assert page.complaints() == []
+
+
 def test_an_empty_pool_says_what_to_do(api: Running, browser: Browser) -> None:
     api.client.put("/v1/pools/mine", json={"kind": "scores"})
     with browser.page(api.url, "/pools/mine") as page:

@@ -200,8 +200,21 @@ def test_by_default_it_is_by_the_rules_of_now_and_on_request_by_those_of_then(se
     assert ratings(client, position=20) == folded_without([15], 200)
     assert ratings(client, position=20, generation=1) == was
     assert ratings(client, position=1, generation=2) == ratings(client, position=1) == folded_without(range(10, 200), 200)
+    with store_of(quick) as store:
+        solves = [
+            msgspec.structs.replace(
+                solved_of(POOL, method="bradley_terry", generation=number, position=position), log=log.outcomes.identity
+            )
+            for number, position in ((2, 31), (1, 20))
+        ]
+        store.solved.publish(solves[0])
+        store.solved.publish_history(POOL, "bradley_terry", [kept(solve) for solve in solves])
+    found = [board(client, "bradley_terry", position=20, **which) for which in ({}, {"generation": 1})]
+    assert [(one["generation"], one["outcomes"]) for one in found] == [(2, 199), (1, 20)], "solved again, and what readers saw"
     answer = client.get(f"/v1/pools/{POOL}/boards/elo", params={"position": 5, "generation": 3})
     assert (answer.status_code, "readers saw no generation 3" in answer.text) == (410, True)
+    log.archived = None
+    assert board(client, "bradley_terry", position=20)["generation"] == 1, "the kept one is all there is"
 
 
 def test_what_changed_between_two_positions_is_the_difference_of_their_boards(
