@@ -22,7 +22,7 @@ from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
 from ratings_core.records.times import written
 from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
-from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When, check_begun
+from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When, check_rated
 from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
 from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import SliceName, board_name
@@ -182,7 +182,7 @@ class PastBoards:
             StillFolding: As of `PastContents`.
             SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, the request
                 names none, and the board cannot be folded again.
-            NoOutcomes: The pool had no outcome at that position or time.
+            NoOutcomes: The generation had counted no outcome at that position or time.
             NoSlice: The pool had no outcome of the slice at that position, or its generation has no slices with the board.
             InputError: Both or neither of position and time are given.
             StoreError: The store or the checkpoints cannot be read now.
@@ -284,7 +284,7 @@ class PastBoards:
             raise NotFolded("")
         content = self._contents.content(head, rows.when, rows.generation)
         if begun:
-            check_begun(content, rows.when)
+            check_rated(content, rows.when)
         return self._found(content, rows, now)
 
     def _found(self, content: PastContent, rows: PastRows, now: float) -> _Found:

@@ -88,10 +88,10 @@ class NoSlice(InputError):  # noqa: N818 - names the fact
 
 
 class NoOutcomes(InputError):  # noqa: N818 - names the fact
-    """A pool counted no outcome at a moment.
+    """A generation of a pool had counted no outcome at a moment.
 
     Args:
-        pool: Name of the pool.
+        entry: The pool at the moment.
         when: The moment.
         next_taken: When the log took the next record of the pool, in seconds since 1970; None if it is unknown.
 
@@ -99,11 +99,12 @@ class NoOutcomes(InputError):  # noqa: N818 - names the fact
         says: The fact, and what to ask instead, in sentences.
     """
 
-    def __init__(self, pool: str, when: When, next_taken: float | None) -> None:
-        following = "" if next_taken is None else f"the log took the next one at {written(next_taken)}"
-        instead = "" if when.time is None else f"`equirank solve --pool {pool} --until {when}` rates outcomes by their own times"
-        self.says = f"At {when}, no outcome of pool {pool} counted yet{following and f': {following}'}." + (instead and f" {instead}.")
-        rule = "; ".join(filter(None, [f"must not be before the first outcome of pool {pool} that counts", following, instead]))
+    def __init__(self, entry: PoolEntry, when: When, next_taken: float | None) -> None:
+        generation = f"generation {entry.generation} of pool {entry.pool}"
+        following = "" if next_taken is None else f"the log took the pool's next record at {written(next_taken)}"
+        instead = "" if when.time is None else f"`equirank solve --pool {entry.pool} --until {when}` rates outcomes by their own times"
+        self.says = f"At {when}, {generation} had counted no outcome{following and f': {following}'}." + (instead and f" {instead}.")
+        rule = "; ".join(filter(None, [f"must not be before the first outcome that {generation} counts", following, instead]))
         super().__init__("position" if when.time is None else "time", when.position if when.time is None else str(when), rule)
 
 
@@ -140,9 +141,15 @@ class PastContent(NamedTuple):
 
 
 def check_begun(content: PastContent, when: When) -> None:
-    """Raise `NoOutcomes` if a pool has no agent at the moment of its content."""
+    """Raise `NoOutcomes` if a pool has counted no outcome at the moment of its content, so nothing can be solved."""
+    if not content.entry.outcomes:
+        raise NoOutcomes(content.entry, when, content.next_taken)
+
+
+def check_rated(content: PastContent, when: When) -> None:
+    """Raise `NoOutcomes` if a pool has no agent then: no outcome, no initial rating, and none of the season before."""
     if not content.arrays["activity"].size:
-        raise NoOutcomes(content.entry.pool, when, content.next_taken)
+        raise NoOutcomes(content.entry, when, content.next_taken)
 
 
 class PastContents(Protocol):

@@ -102,8 +102,7 @@ def test_a_past_board_is_the_one_that_was_served(settings: Settings, log: Log, c
     found = board(client, position=12)
     assert (found["source"], found["position"], found["generation"], found["outcomes"]) == ("past", 12, 1, 120)
     assert board(client, position=10**9)["position"] == 30
-    answer = client.get(f"/v1/pools/{POOL}/boards/elo", params={"position": 0})
-    assert (answer.status_code, answer.json()["detail"]) == (404, f"At position 0, no outcome of pool {POOL} counted yet.")
+    assert without_outcomes(client, "elo", 0) == 1
 
 
 def neighbour() -> str:
@@ -127,12 +126,22 @@ def published_position(settings: Settings, pool: str) -> int:
     return -1 if head is None else head.position
 
 
+def without_outcomes(client: httpx.Client, method: str, position: int) -> int:
+    """The generation that had counted no outcome at a position, as the answer says."""
+    answer = client.get(f"/v1/pools/{POOL}/boards/{method}", params={"position": position})
+    assert answer.status_code == 404, answer.text
+    says = rf"At position {position}, generation (\d+) of pool {POOL} had counted no outcome\."
+    found = re.fullmatch(says, answer.json()["detail"])
+    assert found is not None, answer.text
+    return int(found[1])
+
+
 def nothing_yet(client: httpx.Client, path: str, **moments: float) -> str:
     """The time at which the log took the first outcome of the pool, as an answer about an earlier moment names it."""
     answer = client.get(f"/v1/pools/{POOL}/{path}", params=moments)
     assert (answer.status_code, answer.json()["title"]) == (404, "nothing yet"), answer.text
     asked = written(max(moments.values()))
-    says = f"At {asked}, no outcome of pool {POOL} counted yet: the log took the next one at (.+?)\\. "
+    says = f"At {asked}, generation 1 of pool {POOL} had counted no outcome: the log took the pool's next record at (.+?)\\. "
     found = re.match(f"{says}`equirank solve --pool {POOL} --until {asked}` rates outcomes", answer.json()["detail"])
     assert found is not None, answer.text
     return found[1]
@@ -172,7 +181,7 @@ def test_a_board_by_time_names_no_position_that_the_log_reached_later(
     assert nothing_yet(client, "boards/elo/why/pebble", until=before) == first
     assert nothing_yet(client, "boards/bradley_terry/why/pebble", since=before) == first
     assert {row["agent"] for row in difference(client, since=str(before))["joined"]} == set(was), "all are new since then"
-    rule = f"time must not be before the first outcome of pool {POOL} that counts; the log took the next one at {first}; "
+    rule = f"must not be before the first outcome that generation 1 of pool {POOL} counts; the log took the pool's next record at {first}; "
     with pytest.raises(InputError, match=rule):
         run("top", "--pool", POOL, "--at", str(before))
 
@@ -384,6 +393,16 @@ def test_a_position_of_an_ended_season_has_the_board_of_that_season(settings: Se
     assert (answer.status_code, "must be in season autumn" in answer.text) == (422, True)
     first = board(client, position=20)
     assert (first["generation"], first["outcomes"], first["total"]) == (2, 0, len(was))
+    with store_of(settings) as store:
+        solved = msgspec.structs.replace(solved_of(POOL, method="bradley_terry", generation=2, position=30), log=log.outcomes.identity)
+        store.solved.publish(solved)
+        store.solved.publish_history(POOL, "bradley_terry", [kept(solved)])
+    assert without_outcomes(client, "bradley_terry", 20) == 2, "carried ratings are no outcomes, so nothing can be solved"
+    with working(settings, log):
+        assert "generation 3 serves" in run("seasons", "start", POOL, "winter")
+        play(log, 300, 320)
+        until(lambda: published(settings) == 20, "the season counts")
+    assert without_outcomes(client, "elo", 30) == 3, "a season that keeps no ratings begins there"
 
 
 def test_an_erased_name_is_in_no_past_board(settings: Settings, log: Log, client: httpx.Client) -> None:

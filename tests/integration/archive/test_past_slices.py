@@ -171,7 +171,7 @@ def test_a_solved_method_of_a_slice_is_solved_again_at_any_position(tmp_path: Pa
         refused[f"/boards/bradley_terry/why/{agent}"] = {"from": 0}
         for address, when in refused.items():
             answer = client.get(address, params={**board, **when})
-            assert (answer.status_code, "At position 0, no outcome of pool" in answer.text) == (404, True), (
+            assert (answer.status_code, "At position 0, generation 1 of pool" in answer.text) == (404, True), (
                 address,
                 answer.text,
             )
