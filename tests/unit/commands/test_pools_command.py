@@ -1,6 +1,7 @@
 """`equirank pools`: from options and CSV files to a wish in the control log, and what is told of it."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -167,7 +168,7 @@ def test_on_a_terminal_a_change_waits_for_a_confirmation(
     words = ["pools", "settings", "blitz", "--set", "per_task=true"]
     found = CliRunner().invoke(cli.application("pools"), words, input=answer, catch_exceptions=False)
     assert (found.exit_code, control.refresh().wish("blitz") is not None) == (status, applied), found.output
-    assert found.stdout.index("+ per_task: true") < found.stdout.index("Fold blitz again")
+    assert found.output.index("+ per_task: true") < found.output.index("Fold blitz again")
     run("settings", "blitz", "--set", "clustered=true", "--yes")
     assert waiting(control).fold.clustered, "--yes does not ask"
 
@@ -185,7 +186,7 @@ def test_what_cannot_be_undone_is_asked_on_a_terminal(control: ControlLog, monke
     monkeypatch.setattr(confirm, "on_terminal", lambda: True)
     end = control.refresh().position
     found = CliRunner().invoke(cli.application(words[0]), words, input="n\n", catch_exceptions=False)
-    assert (found.exit_code, "This cannot be undone." in found.stdout, control.refresh().position) == (1, True, end), found.output
+    assert (found.exit_code, "This cannot be undone." in found.stderr, control.refresh().position) == (1, True, end), found.output
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -193,10 +194,15 @@ def test_a_script_is_not_asked_and_a_person_says_yes(control: ControlLog, monkey
     monkeypatch.setattr(confirm, "on_terminal", lambda: terminal)
     words = ["seasons", "start", "blitz", "autumn", "--no-wait", *(["--yes"] if terminal else [])]
     found = CliRunner().invoke(cli.application("seasons"), words, catch_exceptions=False)
-    assert (found.exit_code, "undone" in found.stdout) == (0, False), found.output
+    assert (found.exit_code, "undone" in found.output) == (0, False), found.output
     asked = waiting(control).season
     assert asked is not None
     assert asked.name == "autumn"
+
+
+def test_a_process_without_standard_input_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert confirm.confirmed("Go on?", yes=False)
 
 
 def test_settings_that_changed_during_the_confirmation_are_not_overwritten(control: ControlLog, monkeypatch: pytest.MonkeyPatch) -> None:
