@@ -72,15 +72,16 @@ def top(
         position_option(
             "--position",
             time="--at",
-            help="Show the board at this position. Without an archive, and of a solved method: the board at the newest kept position that "
-            "is not after it.",
+            help="Show the board at this position. Without an archive: the board at the newest kept position that is not after it. Of a "
+            "solved method: a kept solve that is not after it, or a solve on request.",
         ),
     ] = None,
     at: Annotated[
         str | None,
         typer.Option(
             help="Show the board of all outcomes that the log took by this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
-            "1970. Without an archive, and of a solved method: the newest kept board written by then."
+            "1970. Without an archive: the newest kept board written by then. Of a solved method: a kept solve of before, or a solve on "
+            "request."
         ),
     ] = None,
     generation: Annotated[int | None, typer.Option(min=1, help="With --position or --at: only boards of this generation.")] = None,
