@@ -55,7 +55,8 @@ class HeldPorts:
             return port
         refuse_busy(host, port, name)
         if not self._hold(host, port):
-            msg = f"{host}:{port} cannot be used (another installation has it); choose another port with {name}, or 0 for a free one"
+            taken = "another installation, or another port of this one, has it"
+            msg = f"{host}:{port} cannot be used ({taken}); choose another port with {name}, or 0 for a free one"
             raise typer.BadParameter(msg)
         return port
 
