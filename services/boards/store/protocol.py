@@ -140,7 +140,10 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refused(self) -> int:
-        """Number of outcomes that the generation refused. Conflicts, which were accepted and do not count, are not among them."""
+        """Number of outcomes that the generation refused. Conflicts, which were accepted and do not count, are not among them.
+
+        A head that an earlier release published counts no conflicts in `dead_letters`. It is replaced when its pool is published again.
+        """
         return max(0, self.dead_letters - conflict_letters(self.conflicts))
 
     @property
