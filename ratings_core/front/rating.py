@@ -130,8 +130,10 @@ class Rating:
     def plot(self, agents: int = 30) -> Any:
         """Ratings of the best agents as points, with their intervals, as a figure of plotly, which ``figure.write_html(path)`` saves.
 
+        The title says how many agents are shown if others are left out.
+
         Args:
-            agents: Number of agents shown.
+            agents: Largest number of agents shown. Agents without a finite rating are left out.
 
         Raises:
             MissingExtraError: plotly is not installed.
@@ -147,9 +149,10 @@ class Rating:
             marker={"size": 8, "color": "#1f5fa8"},
         )  # fmt: skip
         figure = graphs.Figure(points)
+        shown = f"{len(self)} agents" if len(rows) == len(self) else f"{len(rows)} of {len(self)} agents; the others are left out"
         what = f"rating, with its {100 * (self.level or 0):g} % interval" if known else "rating"
         return figure.update_layout(
-            title=f"{self.method} of {len(self)} agents", xaxis_title=what, template="simple_white", height=140 + 22 * len(rows),
+            title=f"{self.method} of {shown}", xaxis_title=what, template="simple_white", height=140 + 22 * len(rows),
             margin={"l": 10, "r": 20}, yaxis={"automargin": True, "type": "category"},
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Conversion of written times to seconds since 1970."""
+"""Conversion of written times to seconds since 1970, and back."""
 
 import math
 import re
@@ -30,6 +30,14 @@ def seconds(text: str, argument: str) -> float:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return _number(text, argument)
+
+
+def written(seconds: float) -> str:
+    """A time as ISO text, rounded up to a full second, so that what was there at the time is there at the written one."""
+    try:
+        return datetime.fromtimestamp(math.ceil(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:g}"  # outside of the calendar's range
 
 
 def midnight(day: date) -> float:

@@ -22,11 +22,14 @@ from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
 from services.api.problems import ApiError, no_slice, nothing_yet
 from services.api.slices import SliceText
-from services.boards import agent_history, agents
+from services.boards import agent_history
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.agents import AgentList, AgentProfile, KnownAgents, OpponentList, UnknownOpponent
+from services.boards.agent_opponents import OpponentList, UnknownOpponent, opponent_list
+from services.boards.agent_profile import AgentProfile, profile
+from services.boards.agent_search import AgentList, agent_list
 from services.boards.formats import BoardFormat
+from services.boards.known_agents import KnownAgents
 from services.boards.slice_boards import SliceName, slice_text
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import PoolHead
@@ -78,7 +81,12 @@ Since: TypeAlias = Annotated[
 ]
 Until: TypeAlias = Annotated[str | None, QueryParameter(description="Only points before this time.")]
 Points: TypeAlias = Annotated[
-    int, QueryParameter(ge=LEAST_POINTS, le=MOST_POINTS, description="Largest number of points; of more, those that shape the curve.")
+    int,
+    QueryParameter(
+        ge=LEAST_POINTS,
+        le=MOST_POINTS,
+        description=f"Largest number of points, from {LEAST_POINTS} to {MOST_POINTS:,}; of more, those that shape the curve.",
+    ),
 ]
 Outcomes: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of outcomes to return.")]
 
@@ -132,7 +140,7 @@ async def list_agents(
     of_slice = slice_text(part)
     head = await here.workers.readers.run(partial(_head, here, pool, of_slice))
     index = await here.agents.get(head, of_slice)
-    read = partial(agents.agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method, part=of_slice)
+    read = partial(agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method, part=of_slice)
     known = partial(_known, here, head, index, hidden=hidden)
     return await here.workers.searches.run(lambda: _listed(here, partial(read, provisional=here.settings.provisional, known=known())))
 
@@ -156,11 +164,11 @@ async def get_agent(
     name = agent_name(agent)
     text = slice_text(part)
     read = partial(_profile, here, name=name, hidden=hidden, part=SliceName.parsed(text) if text else None)
-    head, profile = await here.workers.readers.run(partial(_profile_by_present_index, here, pool, read, text))
+    head, found = await here.workers.readers.run(partial(_profile_by_present_index, here, pool, read, text))
     index = await here.agents.get(head, text)
-    if profile is None:
-        profile = await here.workers.searches.run(partial(read, head, index))
-    return profile
+    if found is None:
+        found = await here.workers.searches.run(partial(read, head, index))
+    return found
 
 
 @get(
@@ -197,7 +205,7 @@ async def list_opponents(
     name = agent_name(agent)
     if opponent is not None and cursor is not None:
         raise InputError("opponent", opponent, "must not be sent with cursor: its record is one row")
-    read = partial(agents.opponent_list, here.store, head, index, name, now=here.clock(), cursor=cursor, count=count, method=method)
+    read = partial(opponent_list, here.store, head, index, name, now=here.clock(), cursor=cursor, count=count, method=method)
     known = partial(here.pool_agents.details, pool)
     try:
         answer = await here.workers.searches.run(lambda: read(known=KnownAgents(known(), None, hidden), opponent=opponent))
@@ -362,11 +370,10 @@ def _profile(
     here: Context, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, hidden: bool, part: SliceName | None
 ) -> AgentProfile:
     known = KnownAgents(here.pool_agents.details(head.pool), None, hidden)
-    read = partial(agents.profile, now=here.clock(), provisional=here.settings.provisional, known=known)
-    profile = read(here.store, head, index, name, part=part)
-    if profile is None:
+    found = profile(here.store, head, index, name, now=here.clock(), provisional=here.settings.provisional, known=known, part=part)
+    if found is None:
         raise _no_agent(here, head, name, part)
-    return profile
+    return found
 
 
 def _no_agent(here: Context, head: PoolHead, name: str, part: SliceName | None = None) -> ApiError:

@@ -59,8 +59,8 @@ Position: TypeAlias = Annotated[
     int | None,
     QueryParameter(
         ge=0,
-        description="Return the board at this position. Without an archive, and of a solved method: the board at the newest kept position "
-        "that is not after it.",
+        description="Return the board at this position. Without an archive: the board at the newest kept position that is not after it. Of "
+        "a solved method: a kept solve that is not after it, or a solve on request.",
         schema_extra={"minimum": 0},
     ),
 ]
@@ -68,15 +68,16 @@ At: TypeAlias = Annotated[
     str | None,
     QueryParameter(
         description="Return the board of all outcomes that the log took by this time: 2026-11-22T06:00:00Z (UTC by default), or seconds "
-        "since 1970. Without an archive, and of a solved method: the newest kept board written by then. Not with `position`."
+        "since 1970. Without an archive: the newest kept board written by then. Of a solved method: a kept solve of before, or a solve on "
+        "request. Not with `position`."
     ),
 ]
 OfGeneration: TypeAlias = Annotated[
     int | None,
     QueryParameter(
         ge=1,
-        description="With a past position or time: only boards of this generation. By default, a live board is by the generation that "
-        "serves the season of that moment. Needed if several generations have a kept board at the position.",
+        description="With a past position or time: only boards of this generation. By default, a board is by the generation that serves "
+        "the season of that moment, if it can be made again. Needed if several generations have a kept board at the position.",
         schema_extra={"minimum": 1},
     ),
 ]

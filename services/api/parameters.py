@@ -15,6 +15,9 @@ from services.api.problems import ApiError
 
 _WRONG_TYPE: Final = re.compile(r"Expected `(int|float|bool)(?: \| null)?`, got `str`")
 """What msgspec says of a text in a query that is not of the parameter's type."""
+_OUT_OF_BOUNDS: Final = re.compile(r"Expected `(int|float)(?: \| null)?` [<>]=? \S+")
+"""What msgspec says of a number outside the parameter's bounds. It names one bound of two."""
+_TOO_LONG: Final = re.compile(r"Expected `(str|array)(?: \| null)?` of length <= (\d+)")
 _KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 _BY_TIME: Final = {"position": ("at", "until"), "against": ("since",), "from": ("since",), "to": ("until",)}
 """Parameter of a log position -> the parameters of a route that name the same moment by time."""
@@ -49,12 +52,26 @@ def parameter_error_text(request: Request, error: ValidationException) -> str:  
 def _text(request: Request, name: str, rule: str) -> str:  # type: ignore[type-arg]
     if name == "data":  # the framework's name for a body, whose other errors `Decoded` writes
         return "the body is empty: send what /openapi.json describes"
+    parameters = _parameters(request.route_handler)
     if wrong := _WRONG_TYPE.fullmatch(rule):
         rule = f"must be {_KINDS[wrong[1]]}"
-        by_time = [other for other in _BY_TIME.get(name, ()) if other in _parameters(request.route_handler)]
+        by_time = [other for other in _BY_TIME.get(name, ()) if other in parameters]
         rule += "".join(f", a position of the log; send {other} for a time" for other in by_time)
+    elif name in parameters and (beyond := _OUT_OF_BOUNDS.fullmatch(rule)):
+        rule = f"must be {_KINDS[beyond[1]]} {_bounds(parameters[name])}"
+    elif long := _TOO_LONG.fullmatch(rule):
+        rule = f"must have at most {long[2]} {'characters' if long[1] == 'str' else 'values'}"
     sent = request.query_params.getall(name, [])
     return f"{name} is {', '.join(map(repr, sent))}: {rule}" if sent else f"{name or 'request'}: {rule}"
+
+
+def _bounds(field: FieldDefinition) -> str:
+    """The bounds of a number, as text."""
+    kind = field.kwarg_definition
+    least, most = getattr(kind, "ge", None), getattr(kind, "le", None)
+    if least is None or most is None:
+        return f"of at least {least}" if most is None else f"of at most {most}"
+    return f"from {least} to {most}"
 
 
 @cache

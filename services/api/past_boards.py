@@ -8,7 +8,7 @@ from services.api.context import Context
 from services.api.problems import RETRY, ApiError
 from services.boards.cursors import ReplacedBoard
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations
-from services.boards.past_contents import NoSlice, NotFolded, StillFolding
+from services.boards.past_contents import NoOutcomes, NoSlice, NotFolded, StillFolding
 from services.boards.reading import Board
 from services.boards.slice_boards import board_name
 from services.checkpoints.checkpoint import CheckpointStore
@@ -62,6 +62,8 @@ def past_problems() -> Iterator[None]:
     """Raise the errors of past boards as `ApiError`."""
     try:
         yield
+    except NoOutcomes as error:
+        raise ApiError(404, "nothing yet", error.says) from error
     except NoSlice as error:
         raise ApiError(404, "not found", str(error)) from error
     except NotKept as error:

@@ -10,7 +10,7 @@ from ratings_core.errors import InputError
 from services.boards.agent_history import last_played
 from services.boards.agent_index import AgentIndex, GamesPlayed, NoIndex, outcomes_of
 from services.boards.history import Difference, Moved
-from services.boards.reading import Board
+from services.boards.reading import Board, settled_ranks
 from services.boards.result import AgentRow
 from services.control.details import AgentDetails, AgentFilter
 from services.control.details_records import PoolDetails
@@ -89,10 +89,11 @@ class AgentColumns:
         left_out = frozenset[str]() if hidden else self._details.hidden()
         rows = self._with_details(_visible(board.rows, left_out))
         extra = _without(board.extra, left_out) if left_out else board.extra
+        board = msgspec.structs.replace(board, rows=rows, extra=extra, settled_ranks=settled_ranks(rows))
         index = None if board.source in _EARLIER else self._index
         if not isinstance(index, AgentIndex) or not index.counts_games or index.entry.slice != (board.slice or ""):
-            return msgspec.structs.replace(board, rows=rows, extra=extra)
-        return msgspec.structs.replace(board, rows=_with_games(rows, index), extra=extra, games_position=index.entry.position)
+            return board
+        return msgspec.structs.replace(board, rows=_with_games(rows, index), games_position=index.entry.position)
 
     def difference(self, difference: Difference) -> Difference:
         """A difference of boards without hidden agents. Its counts include them."""

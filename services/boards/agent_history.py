@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Final, TypeVar
-from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -18,7 +17,7 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards import reading
 from services.boards.agent_events import AgentEvent, agent_events
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.cursors import RULE, place_of, text_of
+from services.boards.cursors import RULE, checksum, place_of, text_of
 from services.boards.history import KeptSolve, unpacked
 from services.boards.outcome_history import HistoryRow, OutcomeHistoryReader
 from services.boards.slice_boards import SliceName, board_name
@@ -300,7 +299,7 @@ def agent_outcomes(
     """
     place = None if cursor is None else place_of(cursor, _OutcomesPlace)
     part = index.entry.slice if isinstance(index, AgentIndex) else ""
-    if place is not None and (place.generation, place.agent) != (head.generation, _checksum(name + part)):
+    if place is not None and (place.generation, place.agent) != (head.generation, checksum(name + part)):
         raise InputError("cursor", cursor, RULE)
     at = kept_history(store, head, index, name)
     if at is None:
@@ -312,7 +311,7 @@ def agent_outcomes(
     rows = read_history(
         lambda: [_outcome(known, row, agent, chosen) for row in islice(history.newest(agent, total, before), count + 1)], known
     )
-    last = _OutcomesPlace(head.generation, _checksum(name + part), rows[count - 1].outcome) if len(rows) > count else None
+    last = _OutcomesPlace(head.generation, checksum(name + part), rows[count - 1].outcome) if len(rows) > count else None
     return AgentOutcomes(
         pool=head.pool,
         agent=name,
@@ -520,7 +519,3 @@ def _kept_solves(store: RedisStore, pool: str, method: str) -> list[KeptSolve]:
         if [solve.past for solve in kept] == history:  # else a solve was published between the reads
             return kept
     raise reading.keeps_changing(pool, method)
-
-
-def _checksum(text: str) -> int:
-    return crc32(text.encode("utf-8", "surrogatepass"))

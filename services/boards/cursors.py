@@ -3,6 +3,7 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import blake2b
 from typing import Final, TypeVar
+from zlib import crc32
 
 import msgspec
 
@@ -126,3 +127,8 @@ def _is_possible(cursor: Cursor | FilterCursor) -> bool:
 def digest(*parts: object) -> str:
     """A version from what identifies it."""
     return blake2b(msgspec.json.encode(parts), digest_size=8).hexdigest()
+
+
+def checksum(text: str) -> int:
+    """Checksum of a text that a cursor belongs to, such as a query or a name."""
+    return crc32(text.encode("utf-8", "surrogatepass"))

@@ -68,6 +68,7 @@ def fair_opponents(
     Of `count` neighbours above and `count` below on the board, those with the most even forecasts are taken. For a method whose forecasts
     follow the difference of two ratings, these are the most even of the pool. With deviations, a game against an agent that is hardly
     known is expected to be more even than ratings say, so an agent far away can be more even than these; it is no fair opponent.
+    Agents without a rating are left out.
 
     Args:
         store: The store.
@@ -94,18 +95,19 @@ def fair_opponents(
     )
     if around is None:
         raise UnknownAgents([name], part)
-    rows = {row.agent: row for row in around.rows if row.agent != name and not leaves_out(row.agent)}
-    own, *others = store.live.strengths(head, board, [name, *rows])
-    known = {opponent: strength for opponent, strength in zip(rows, others, strict=True) if strength is not None}
+    rated = {row.agent: row.rating for row in around.rows if row.rating is not None and row.agent != name and not leaves_out(row.agent)}
+    own, *others = store.live.strengths(head, board, [name, *rated])
+    known = {opponent: strength for opponent, strength in zip(rated, others, strict=True) if strength is not None}
     if own is None:
         raise UnknownAgents([name], part)
+    rows = {row.agent: row for row in around.rows}
     scores = expected_scores(live.scale * live.model.log_odds([own, *known.values()]))[0, 1:]
     ties = live.ties.probability(scores).tolist()
     found = [
         FairOpponent(
             agent=opponent,
-            rating=rows[opponent].rating or 0.0,
-            rank=rows[opponent].rank or 0,
+            rating=rated[opponent],
+            rank=rows[opponent].rank,
             provisional=rows[opponent].provisional,
             expected_score=score,
             tie=tie,

@@ -5,9 +5,9 @@ before the requested one. All state their position. `EQUIRANK_CHECKPOINTS_KEPT` 
 solves are kept.
 """
 
+import logging
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,8 +20,9 @@ from ratings_core.online import Rater, Reading
 from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
+from ratings_core.records.times import written
 from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
-from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When
+from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When, check_rated
 from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
 from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import SliceName, board_name
@@ -32,11 +33,15 @@ from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.generations import make_raters
 from services.control.records import ControlState, Generation
+from services.control.seasons import generation_at
+from services.log.protocol import LogError
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.state.opening import initial_agents, rated_agents
 from services.state.parts import part
 from services.state.slices import slice_generation
 from services.wire.pools import Kind
+
+log = logging.getLogger("equirank.boards")
 
 
 class PastRows(NamedTuple):
@@ -85,14 +90,16 @@ class BoardChange(NamedTuple):
                 self.check_positions(before.position, end)
             return before, When(end)
         if before.time is not None and after.time is not None and before.time > after.time:
-            raise InputError("since", before.time, f"must be at most `until`, {after.time}")
+            raise InputError("since", written(before.time), f"must be at most `until`, {written(after.time)}")
         return before, after
 
     def check_positions(self, before: int, after: int) -> None:
         """Raise `InputError` if the position of the earlier board is after that of the later one."""
         if before > after:
-            name = "since" if self.before.position is None else "against"
-            raise InputError(name, before, f"must be at most the position of the later board, {after}")
+            rule = f"must be at most the position of the later board, {after}"
+            if self.before.time is None:
+                raise InputError("against", before, rule)
+            raise InputError("since", written(self.before.time), f"{rule}, and the log was at position {before} then")
 
 
 class SeveralGenerations(Exception):  # noqa: N818 - names the fact
@@ -126,8 +133,8 @@ class NotKept(InputError):  # noqa: N818 - names the fact
         self._asked, self.nearest = (when, kept, setting), nearest
         self.kept = sorted({position for position, _ in kept})
         there = ", ".join(map(str, self.kept)) or "none yet"
-        since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
-        name, asked = ("at", _iso(when.time)) if when.time is not None else ("position", when.position)
+        since = f", since {written(min(time for _, time in kept))}" if kept else ""
+        name, asked = ("at", written(when.time)) if when.time is not None else ("position", when.position)
         reason = f"; {why}" if why else ""
         super().__init__(name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more){reason}")
 
@@ -143,21 +150,13 @@ class _Found(NamedTuple):
     board: Board
 
 
-def _iso(time: float) -> str:
-    """A time as ISO 8601 text, rounded up to a full second, so that a request for it finds the state of that time."""
-    try:
-        return datetime.fromtimestamp(math.ceil(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):
-        return f"{time:g}"  # outside of the calendar's range
-
-
 class PastBoards:
     """Reads past boards.
 
     Args:
         store: The store.
         files: The checkpoints.
-        control: Returns the state of the control log; called only for live boards.
+        control: Returns the state of the control log.
         solves_kept: Number of newest solves of a board that are all kept (`EQUIRANK_SOLVES_KEPT`).
         contents: Folds pools again; None reads kept states only.
     """
@@ -178,10 +177,12 @@ class PastBoards:
 
         Raises:
             NotKept: The requested position or time is before all kept states, and cannot be folded again. For a solved board also if
-                solves before this moment were removed; then it has the `nearest` board.
+                solves before this moment were removed, or no kept one is of the generation by which readers now see this moment; then it
+                has the `nearest` board.
             StillFolding: As of `PastContents`.
             SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, the request
                 names none, and the board cannot be folded again.
+            NoOutcomes: The generation had counted no outcome at that position or time.
             NoSlice: The pool had no outcome of the slice at that position, or its generation has no slices with the board.
             InputError: Both or neither of position and time are given.
             StoreError: The store or the checkpoints cannot be read now.
@@ -193,11 +194,11 @@ class PastBoards:
         if head is None:
             return None
         if rows.method in head.live_methods:
-            return self._live(rows, head, now).board
+            return self._live(rows, head, now, begun=True).board
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
-        board = board_name(rows.method, rows.part)
+        board, present = board_name(rows.method, rows.part), self._present_generation(rows)
         for _ in range(TRIES):
             history: list[Past] = self._store.solved.history(rows.pool, board)
             if not history:
@@ -206,15 +207,28 @@ class PastBoards:
             reached = [(i, solve) for i, solve in known if rows.when.reached(solve.position, solve.solved_at)]
             if not reached:
                 raise NotKept(rows.when, [(solve.position, solve.solved_at) for _, solve in known], "EQUIRANK_SOLVES_KEPT")
-            at = reached[0][0]
-            _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in reached])
+            present_solves = [(i, solve) for i, solve in reached if present in (None, solve.generation)]
+            shown = present_solves or reached
+            at = shown[0][0]
+            _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in shown])
             solve = self._store.solved.past(rows.pool, board, at)
             if solve is not None and solve.past == history[at]:  # otherwise a solve was published between the two reads
                 found = past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
-                if at < self._solves_kept or rows.when.position == found.position:
+                if present_solves and (at < self._solves_kept or rows.when.position == found.position):
                     return found
                 raise NotKept(rows.when, [(found.position, solve.past.solved_at)], "EQUIRANK_SOLVES_KEPT", nearest=found)
         raise keeps_changing(rows.pool, rows.method)
+
+    def _present_generation(self, rows: PastRows) -> int | None:
+        """Number of the generation by which readers now see the moment; None if one is requested, or the control log is unreadable."""
+        if rows.generation is not None:
+            return None
+        try:
+            made = generation_at(self._control(), rows.pool, rows.when.position, rows.when.time or 0.0)
+        except LogError as error:  # a kept solve of any generation answers
+            log.warning("kept solves of %s are not chosen by generation: %s", rows.pool, error)
+            return None
+        return None if made is None else made.number
 
     def changes(self, wanted: BoardChange, now: float) -> Difference:
         """The difference between two boards of an online method, at two positions or times.
@@ -225,6 +239,7 @@ class PastBoards:
 
         Raises:
             InputError: The pool has no such live board, or the positions are of two seasons or in the wrong order.
+            NoOutcomes: The pool had no outcome at the later moment. At the earlier one it may have none: all agents are new then.
             NotKept, StillFolding, SeveralGenerations, NoSlice, StoreError, LogError: As of `board`.
         """
         head = self._store.live.head(wanted.pool)
@@ -232,7 +247,7 @@ class PastBoards:
             raise InputError("method", wanted.method, "must be a live board of the pool")
         begin, end = wanted.moments(head.position)
         asked = PastRows(wanted.pool, wanted.method, end, 0, ROWS, generation=wanted.generation, part=wanted.part)
-        after = self._live(asked, head, now)
+        after = self._live(asked, head, now, begun=True)
         before = self._live(asked._replace(when=begin), head, now)
         wanted.check_positions(before.board.position, after.board.position)
         made = self._control().generations[wanted.pool]
@@ -244,11 +259,11 @@ class PastBoards:
         old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))
         return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most, wanted.part)
 
-    def _live(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
-        """A past board of an online method. Raises as `board`."""
+    def _live(self, rows: PastRows, head: PoolHead, now: float, *, begun: bool = False) -> _Found:
+        """A past board of an online method. Raises as `board`, and `NoOutcomes` only if the pool must have begun."""
         try:
             try:
-                return self._folded(rows, head, now)
+                return self._folded(rows, head, now, begun=begun)
             except (NotFolded, BadObject) as error:
                 why = str(error)
             kept = self._entries(rows, head.partition)
@@ -263,11 +278,14 @@ class PastBoards:
             raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
         raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT", why)
 
-    def _folded(self, rows: PastRows, head: PoolHead, now: float) -> _Found:
-        """The board of a content that is folded again. Raises `BadObject` if its generation lacks the method."""
+    def _folded(self, rows: PastRows, head: PoolHead, now: float, *, begun: bool) -> _Found:
+        """The board of a content that is folded again. Raises `BadObject` if its generation lacks the method. begun: As of `_live`."""
         if self._contents is None:
             raise NotFolded("")
-        return self._found(self._contents.content(head, rows.when, rows.generation), rows, now)
+        content = self._contents.content(head, rows.when, rows.generation)
+        if begun:
+            check_rated(content, rows.when)
+        return self._found(content, rows, now)
 
     def _found(self, content: PastContent, rows: PastRows, now: float) -> _Found:
         board = board_of_content(content, self._control(), rows, now)

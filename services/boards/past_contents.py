@@ -4,7 +4,7 @@ from typing import NamedTuple, Protocol
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import InputError
-from ratings_core.records.times import seconds
+from ratings_core.records.times import seconds, written
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import PoolEntry
 from services.state.parts import part
@@ -19,6 +19,10 @@ class When(NamedTuple):
     def reached(self, position: int, time: float) -> bool:
         """Whether a state of this position, made at this time, is not later than the limit."""
         return position <= self.position if self.position is not None else self.time is not None and time <= self.time
+
+    def __str__(self) -> str:
+        """The position, or the time as ISO text."""
+        return f"position {self.position}" if self.time is None else written(self.time)
 
 
 def when_of(position: int | None, time: str | None, names: tuple[str, str]) -> When | None:
@@ -41,10 +45,12 @@ def when_of(position: int | None, time: str | None, names: tuple[str, str]) -> W
 
 def check_order(since: When | None, until: When | None) -> None:
     """Raise `InputError` if two moments are both positions or both times, and the first one is later."""
-    pairs = [] if since is None or until is None else [("from", since.position, until.position), ("since", since.time, until.time)]
-    for name, first, last in pairs:
-        if first is not None and last is not None and first > last:
-            raise InputError(name, first, f"must be at most `{'to' if name == 'from' else 'until'}`, {last}")
+    if since is None or until is None:
+        return
+    if since.position is not None and until.position is not None and since.position > until.position:
+        raise InputError("from", since.position, f"must be at most `to`, {until.position}")
+    if since.time is not None and until.time is not None and since.time > until.time:
+        raise InputError("since", written(since.time), f"must be at most `until`, {written(until.time)}")
 
 
 class NotFolded(Exception):  # noqa: N818 - names the fact
@@ -81,6 +87,27 @@ class NoSlice(InputError):  # noqa: N818 - names the fact
         super().__init__("slice", text, f"{lacks} in generation {entry.generation} of pool {entry.pool} at position {entry.position}")
 
 
+class NoOutcomes(InputError):  # noqa: N818 - names the fact
+    """A generation of a pool had counted no outcome at a moment.
+
+    Args:
+        entry: The pool at the moment.
+        when: The moment.
+        next_taken: When the log took the next record of the pool, in seconds since 1970; None if it is unknown.
+
+    Attributes:
+        says: The fact, and what to ask instead, in sentences.
+    """
+
+    def __init__(self, entry: PoolEntry, when: When, next_taken: float | None) -> None:
+        generation = f"generation {entry.generation} of pool {entry.pool}"
+        following = "" if next_taken is None else f"the log took the pool's next record at {written(next_taken)}"
+        instead = "" if when.time is None else f"`equirank solve --pool {entry.pool} --until {when}` rates outcomes by their own times"
+        self.says = f"At {when}, {generation} had counted no outcome{following and f': {following}'}." + (instead and f" {instead}.")
+        rule = "; ".join(filter(None, [f"must not be before the first outcome that {generation} counts", following, instead]))
+        super().__init__("position" if when.time is None else "time", when.position if when.time is None else str(when), rule)
+
+
 def slice_entry(entry: PoolEntry, text: str) -> PoolEntry:
     """The entry of a pool's slice, such as `language:English`; of the pool for the empty text. Raises `NoSlice`."""
     found = entry.slice_of(text) if text else entry
@@ -94,11 +121,13 @@ class PastContent(NamedTuple):
 
     entry: Pool, generation, position, number of outcomes and digest; if the content was folded again, it names no object. time: Time of its
     newest record, or of the checkpoint that it was read from, in seconds since 1970. arrays: The content; they must not be changed.
+    next_taken: When the log took the pool's next record; None without such a record, or if the content is of a position.
     """
 
     entry: PoolEntry
     time: float
     arrays: Arrays
+    next_taken: float | None = None
 
     @property
     def nbytes(self) -> int:
@@ -109,6 +138,18 @@ class PastContent(NamedTuple):
         """The content of the pool's slice, such as `language:English`; of the pool for the empty text. Raises `NoSlice`."""
         entry = slice_entry(self.entry, text)
         return self if entry.part is None else PastContent(entry, self.time, part(self.arrays, entry.part.prefix))
+
+
+def check_begun(content: PastContent, when: When) -> None:
+    """Raise `NoOutcomes` if a pool has counted no outcome at the moment of its content, so nothing can be solved."""
+    if not content.entry.outcomes:
+        raise NoOutcomes(content.entry, when, content.next_taken)
+
+
+def check_rated(content: PastContent, when: When) -> None:
+    """Raise `NoOutcomes` if a pool has no agent then: no outcome, no initial rating, and none of the season before."""
+    if not content.arrays["activity"].size:
+        raise NoOutcomes(content.entry, when, content.next_taken)
 
 
 class PastContents(Protocol):

@@ -82,6 +82,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a
             checkpoint, or the end of an ended season. Absent where rows have none of them: in a pool of scores, on a past board, and
             until a checkpoint was read.
+        settled_ranks: Number of the rows whose rank is settled: `rank_low` equals `rank_high`. Absent if no row has these.
         earlier: State a day before, whose ranks and ratings are `earlier_rank` and `earlier_rating` of the rows. Absent where none is kept
             that is at least an hour old, in other formats than JSON, and on slices and past boards.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
@@ -110,6 +111,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     next: str | msgspec.UnsetType | None = msgspec.UNSET
     changed: bool | msgspec.UnsetType = msgspec.UNSET
     games_position: int | msgspec.UnsetType = msgspec.UNSET
+    settled_ranks: int | msgspec.UnsetType = msgspec.UNSET
     earlier: Earlier | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
     season: str | msgspec.UnsetType = msgspec.UNSET
@@ -566,6 +568,12 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
         version=past.version,
         slice=part or msgspec.UNSET,
     )
+
+
+def settled_ranks(rows: Sequence[AgentRow]) -> int | msgspec.UnsetType:
+    """Number of rows whose rank's interval is one rank; unset if no row has such an interval."""
+    ranked = [row for row in rows if row.rank_low is not None]
+    return sum(row.rank_low == row.rank_high for row in ranked) if ranked else msgspec.UNSET
 
 
 def age(now: float, then: float) -> float:

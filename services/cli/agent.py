@@ -25,7 +25,9 @@ from services.boards.agent_history import (
     agent_outcomes,
 )
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.agents import AgentProfile, KnownAgents, OpponentList, opponent_list, profile
+from services.boards.agent_opponents import OpponentList, opponent_list
+from services.boards.agent_profile import AgentProfile, profile
+from services.boards.known_agents import KnownAgents
 from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from services.backends import open_store
 from services.boards.agent_index import AgentIndex
-from services.boards.agents import AgentList, KnownAgents, agent_list
+from services.boards.agent_search import AgentList, agent_list
 from services.boards.display_names import DisplayNames
+from services.boards.known_agents import KnownAgents
 from services.cli import agent_details
 from services.cli.cells import shower
 from services.cli.fitted import FittedTable, folded, whole

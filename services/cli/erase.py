@@ -12,6 +12,7 @@ from services.admin.erasure import request_erasure
 from services.archive.location import unused_archive
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
+from services.cli.confirm import Yes, confirm
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
@@ -30,6 +31,7 @@ def erase(
         str | None, typer.Option(help="Who requested the erasure, or a case number. The control log keeps it permanently.")
     ] = None,
     unknown: Annotated[bool, typer.Option("--unknown", help="Erase the name even if the pool has no outcome with this agent.")] = False,
+    yes: Yes = False,
     status: Annotated[bool, typer.Option("--status", help="Only list erasures; with --pool, those of the pool.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until the engine has replaced the name everywhere except in the log.")] = True,
     data: Data = None,
@@ -37,7 +39,8 @@ def erase(
     """Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters and the archive.
 
     The engine does this in the background, also after a restart, and records it in the control log. Ratings stay the same. Later outcomes
-    with the name count for the token. docs/operations/erasure.md states what the log and backups still contain.
+    with the name count for the token. docs/operations/erasure.md states what the log and backups still contain. An erasure cannot be
+    undone: on a terminal, the command asks first.
     """
     settings, console = settings_of(data), Console(soft_wrap=True)
     with opened(settings) as (log, control):
@@ -48,6 +51,7 @@ def erase(
         if pool is None or agent is None or by is None:
             missing = next(name for name, value in (("--pool", pool), ("--agent", agent), ("--by", by)) if value is None)
             raise InputError(missing, None, "must be given: `equirank erase --pool POOL --agent NAME --by WHO`, or --status")
+        confirm(f"Erase {agent} of pool {pool}? This cannot be undone.", yes=yes)
         with reached(settings, log.outcomes.identity) as store:
             request = request_erasure(control, None if store is None else store.live, pool, agent, by, unknown=unknown)
             console.print(f"{agent} of {pool} becomes {request.name.token}", highlight=False)

@@ -19,6 +19,7 @@ from services.boards.findings import (
     Cycles,
     Cyclicity,
     Disagreement,
+    Distance,
     Finding,
     Findings,
     LookAlikes,
@@ -37,6 +38,8 @@ from services.cli.top import Format
 from services.runtime.settings import Settings
 
 _SHOWN: Final = 5
+_NO_SHARE: Final = 5e-4
+"""Shares below it would be written as 0.0%."""
 PartT = TypeVar("PartT", bound=Finding)
 
 
@@ -201,11 +204,17 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
         yield f"{row.agent}: place {row.high_place} by {row.high}, {row.low_place} by {row.low}"
     if not part.disputed:
         yield f"none: one order of the {part.agents} agents fits all boards"
-    for pair in part.distances[:1]:
-        said = f"{pair.kendall:.1%} of pairs; a pair that only one of them ties counts as half"
-        if pair.opposite is not None:
-            said = f"{pair.opposite:.1%} of pairs in opposite order, {pair.tied:.1%} tied by only one of them"
-        yield f"largest distance: {' and '.join(pair.methods)} ({said})"
+        return
+    if part.distances and part.distances[0].kendall:
+        yield f"{' and '.join(part.distances[0].methods)} differ most: they {_orders(part.distances[0])}"
+
+
+def _orders(pair: Distance) -> str:
+    """How two methods order the pairs of agents, in the words of the page."""
+    if pair.opposite is None:
+        return f"order {pair.kendall:.1%} of the pairs of agents differently, where a pair that only one of them ties counts as half"
+    pairs = "no pair" if pair.opposite < _NO_SHARE else f"{pair.opposite:.1%} of the pairs"
+    return f"order {pairs} of agents oppositely" + (f"; {pair.tied:.1%} of the pairs are tied by one of the two alone" if pair.tied else "")
 
 
 def _forecasts(part: Prequential) -> Iterator[str]:

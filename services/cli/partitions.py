@@ -15,6 +15,7 @@ from services.admin import log_coverage, partition_decisions
 from services.boards.folding import Heard, duration
 from services.boards.store.protocol import StoreError
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.confirm import Yes, confirm
 from services.cli.fitted import FittedTable, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
@@ -107,12 +108,17 @@ def _judged(coverage: log_coverage.LogCoverage, isolated_offset: int | None, rep
 @partitions.command("accept-loss")
 def accept_loss(
     partition: Annotated[int, typer.Argument(min=0, help="A partition that stopped because its log begins after its checkpoints.")],
+    yes: Yes = False,
     data: Data = None,
 ) -> None:
-    """Continue a partition at the present beginning of the log. Earlier records that were not folded or archived are lost permanently."""
+    """Continue a partition at the present beginning of the log. Earlier records that were not folded or archived are lost permanently.
+
+    On a terminal, the command asks first.
+    """
     with _opened(data) as (log, control, checkpoints):
         if partition >= log.outcomes.partitions:
             raise InputError("partition", partition, f"must be below {log.outcomes.partitions}")
+        confirm(f"Continue partition {partition} without the records that the log lost? This cannot be undone.", yes=yes)
         lost = log_coverage.accept_loss(partition, log, control, checkpoints, time.time())
     typer.echo(f"partition {partition} continues at {lost.end}; records from {lost.begin} on that were not folded or archived are lost")
 
@@ -123,13 +129,16 @@ def skip(
         int, typer.Argument(min=0, help="A partition that stopped at a damaged batch, or at a record at which shards died.")
     ],
     offset: Annotated[int, typer.Option(min=0, help="Offset of the record, or of any record of the batch. `list` shows it.")],
+    yes: Yes = False,
     data: Data = None,
 ) -> None:
     """Continue a partition without a batch that cannot be read, or without a record at which shards die. Nothing else is skipped.
 
-    The decision is recorded in the control log. Restarts, new generations and `equirank verify` skip the same records.
+    The decision is recorded in the control log. Restarts, new generations and `equirank verify` skip the same records. On a terminal, the
+    command asks first.
     """
     with _opened(data) as (log, control, checkpoints):
+        confirm(f"Skip the record or batch at offset {offset} of partition {partition} in every fold? This cannot be undone.", yes=yes)
         skipped = partition_decisions.skip(partition, offset, log, control, checkpoints, time.time())
     typer.echo(f"partition {partition} continues without {_offsets(skipped)}")
 

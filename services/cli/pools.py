@@ -1,6 +1,5 @@
 """`equirank pools`: list pools, and show or change how a pool is folded."""
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -19,6 +18,7 @@ from services.admin.log_coverage import check_wish, placed_wish
 from services.backends import open_store
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
+from services.cli import confirm
 from services.cli.cells import counted
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
@@ -195,22 +195,11 @@ def _doubts(
 
 def _confirmed(console: Console, wanted: GenerationRequest, doubtful: str, *, yes: bool) -> bool:
     """Whether a change is confirmed. Without a terminal, only a doubtful change needs --yes; `InputError` is raised if it is missing."""
-    if yes:
-        return True
-    if not _on_terminal():
-        if doubtful:
+    if doubtful and not yes:
+        if not confirm.on_terminal():
             raise InputError("bans", list(wanted.bans), f"must be confirmed with --yes, because {doubtful} (nothing was changed)")
-        return True
-    if doubtful:
         console.print(f"this may be a mistake: {doubtful}", highlight=False, markup=False)
-    try:
-        return typer.confirm(f"Fold {wanted.pool} again with these settings?")
-    except typer.Abort:
-        return False
-
-
-def _on_terminal() -> bool:
-    return sys.stdin.isatty()
+    return confirm.confirmed(f"Fold {wanted.pool} again with these settings?", yes=yes)
 
 
 # what people see

@@ -46,7 +46,7 @@ _BECAME: Final = {
     "outcomes": "new",
     "duplicates": "already counted",
     "conflicts": "repeat a counted id with another content and do not count",
-    "dead_letters": "refused (`equirank dead-letters list` says why)",
+    "refused": "refused (`equirank dead-letters list` says why)",
     "left_out": "left out by retractions, bans or aliases",
     "retractions": "retractions",
 }

@@ -13,6 +13,7 @@ from ratings_core.errors import InputError
 from services.boards.season_boards import SeasonBoards, SeasonView
 from services.boards.season_files import SeasonFiles
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.confirm import Yes, confirm
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
@@ -68,10 +69,14 @@ def start(
             help="Start at this log position, after the start of the present season. Default: the present end of the log.",
         ),
     ] = None,
+    yes: Yes = False,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the season.")] = True,
     data: Data = None,
 ) -> None:
-    """End the present season, keep its final boards, and start the next one."""
+    """End the present season, keep its final boards, and start the next one. A season that has begun cannot be withdrawn.
+
+    On a terminal, the command asks first.
+    """
     settings = settings_of(data)
     try:
         asked = msgspec.convert({"name": name, "keep": keep}, SeasonStart)
@@ -84,6 +89,7 @@ def start(
             rule = f"must be folded to its end, but it stopped ({head.stopped}): `equirank pools resume {pool}` first"
             raise InputError("pool", pool, rule)
         wanted = season_request(control.refresh(), control.standing(pool), asked, position, time.time())
+        confirm(f"End the present season of {pool} and start season {name}? This cannot be undone.", yes=yes)
         ask(settings, log, control, wanted, wait=wait, begins_season=True)
 
 

@@ -35,6 +35,7 @@ from services.wire.pools import Kind
 
 if TYPE_CHECKING:
     from services.boards.past import NotKept, PastBoards, PastRows
+    from services.solve.past_solves import PastSolves
 
 LIVE: Final = (*ONLINE, ACTIVITY)
 """Names that live boards can have."""
@@ -49,26 +50,38 @@ def top(
     method: Annotated[str, typer.Option(help="Online method (elo, sco, ...) or solved method (maximal_lottery, ...).")] = "elo",
     count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of rows, best first.")] = 20,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Show what changed since the previous solve, or of an online method since --against, and why.")
+        bool,
+        typer.Option(
+            "--diff", help="Show what changed since the previous solve, or of an online method since --against or --since, and why."
+        ),
     ] = False,
     against: Annotated[
         int | None,
-        position_option("--against", time=None, help="With --diff: compare with the kept solve, or the live board, at this position."),
+        position_option("--against", time="--since", help="With --diff: compare with the kept solve, or the live board, at this position."),
     ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="With --diff: time of the earlier board, in place of --against: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
+            "1970. A solved method is then solved at both moments."
+        ),
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="With --diff: time of the later board. Default: the newest one.")] = None,
     position: Annotated[
         int | None,
         position_option(
             "--position",
             time="--at",
-            help="Show the board at this position. Without an archive, and of a solved method: the board at the newest kept position that "
-            "is not after it.",
+            help="Show the board at this position. Without an archive: the board at the newest kept position that is not after it. Of a "
+            "solved method: a kept solve that is not after it, or a solve on request.",
         ),
     ] = None,
     at: Annotated[
         str | None,
         typer.Option(
             help="Show the board of all outcomes that the log took by this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
-            "1970. Without an archive, and of a solved method: the newest kept board written by then."
+            "1970. Without an archive: the newest kept board written by then. Of a solved method: a kept solve of before, or a solve on "
+            "request."
         ),
     ] = None,
     generation: Annotated[int | None, typer.Option(min=1, help="With --position or --at: only boards of this generation.")] = None,
@@ -82,15 +95,18 @@ def top(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    past = at is not None or (position is not None and not (diff and method in LIVE))
-    _refuse_together(diff=diff, against=against, past=past, season=season)
+    between = diff and (method in LIVE or since is not None or until is not None)
+    past = at is not None or (position is not None and not between)
+    _refuse_together(diff=diff, earlier=(against, since, until), past=past, season=season)
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         answer: Board | Difference | None = None
         if season is not None:
             answer = _final(settings, store, pool, season, method, count, part)
-        if diff and method in LIVE:
-            answer = _changed_live(settings, store, PastBoard(pool, method, (position, None), generation, part), against, count)
+        if between:
+            later = PastBoard(pool, method, (position, None if until is None else seconds(until, "--until")), generation, part)
+            earlier = against, None if since is None else seconds(since, "--since")
+            answer = _changed_between(settings, store, earlier, later, count)
         elif position is not None or at is not None:
             when = position, None if at is None else seconds(at, "--at")
             answer = _past(settings, store, PastBoard(pool, method, when, generation, part), count)
@@ -162,17 +178,12 @@ def _solved_again(settings: Settings, store: RedisStore, rows: "PastRows", not_k
     Raises `not_kept` with the reason if there is no such one, and the pool cannot be folded to the position.
     """
     from services.boards.past_contents import NotFolded  # noqa: PLC0415 - imports kernels, which takes time
-    from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
-    from services.cli.logs import past_contents  # noqa: PLC0415
-    from services.solve.past_solves import PastSolves  # noqa: PLC0415
-    from services.solve.why import SOLVES_KEPT, Solves  # noqa: PLC0415
 
-    head, page = store.live.head(rows.pool), store.solved.page(rows.pool, board_name(rows.method, rows.part), 0, 1)
-    with past_contents(settings, CheckpointStore(settings.checkpoint_url)) as contents:
+    with _past_solves(settings, store, rows.pool, board_name(rows.method, rows.part)) as solves:
         try:
-            if head is None or page is None or not page[1] or contents is None:
+            if solves is None:
                 raise not_kept
-            return PastSolves(head, page[0], contents, Solves(SOLVES_KEPT)).board(rows, time.time())
+            return solves.board(rows, time.time())
         except (NotFolded, InputError, SolverError) as why:
             if not_kept.nearest is not None:
                 return not_kept.nearest
@@ -181,21 +192,48 @@ def _solved_again(settings: Settings, store: RedisStore, rows: "PastRows", not_k
             raise
 
 
-def _changed_live(settings: Settings, store: RedisStore, asked: PastBoard, against: int | None, count: int) -> Difference:
-    """The difference between two boards of an online method: at `against`, and at the position of `asked` or the newest one.
+@contextmanager
+def _past_solves(settings: Settings, store: RedisStore, pool: str, board: str) -> "Iterator[PastSolves | None]":
+    """What solves a board's method at past moments. None if the pool has no such board with ratings, or the log cannot be opened here."""
+    from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415 - imports kernels, which takes time
+    from services.cli.logs import past_contents  # noqa: PLC0415
+    from services.solve.past_solves import PastSolves  # noqa: PLC0415
+    from services.solve.why import SOLVES_KEPT, Solves  # noqa: PLC0415
 
-    Raises as `_past`.
-    """
+    head, page = store.live.head(pool), store.solved.page(pool, board, 0, 1)
+    with past_contents(settings, CheckpointStore(settings.checkpoint_url)) as contents:
+        if head is None or page is None or not page[1] or contents is None:
+            yield None
+        else:
+            yield PastSolves(head, page[0], contents, Solves(SOLVES_KEPT))
+
+
+def _changed_between(
+    settings: Settings, store: RedisStore, earlier: tuple[int | None, float | None], later: PastBoard, count: int
+) -> Difference:
+    """The difference between the boards of a method at two moments. earlier: Position or time of the earlier one. Raises as `_past`."""
     from services.boards.past import BoardChange  # noqa: PLC0415 - imports kernels, which takes time
-    from services.boards.past_contents import When  # noqa: PLC0415
+    from services.boards.past_contents import NotFolded, When  # noqa: PLC0415
 
-    if against is None:
-        raise InputError("--against", None, f"must be used: {asked.method} is an online method, which has a board at every position")
-    with _past_boards(settings, store, asked.method) as boards:
-        head_of(settings, store.live, asked.pool)
-        after = None if asked.when[0] is None else When(asked.when[0])
-        wanted = BoardChange(asked.pool, asked.method, When(against), after, count, asked.generation, slice_text(asked.part))
-        return boards.changes(wanted, time.time())
+    if earlier == (None, None):
+        what = f"{later.method} is an online method" if later.method in LIVE else "with --until, the method is solved at both moments"
+        raise InputError("--against, --since", None, f"must be used: {what}, and every position has a board")
+    if None not in earlier or None not in later.when:
+        raise InputError("--since, --until", (earlier, later.when), "must be used in place of --against and --position")
+    head_of(settings, store.live, later.pool)
+    after = None if later.when == (None, None) else When(*later.when)
+    wanted = BoardChange(later.pool, later.method, When(*earlier), after, count, later.generation, slice_text(later.part))
+    if later.method in LIVE:
+        with _past_boards(settings, store, later.method) as boards:
+            return boards.changes(wanted, time.time())
+    with _past_solves(settings, store, later.pool, board_name(later.method, wanted.part)) as solves:
+        if solves is None:
+            find(store, later.pool, later.method, 1, settings, later.part)
+            raise InputError("--method", later.method, "must have a result, and the log must be readable here")
+        try:
+            return solves.changes(wanted)
+        except NotFolded as why:
+            raise InputError("--since", str(wanted.before), f"must be a moment to which the pool can be folded again; {why}") from why
 
 
 @contextmanager
@@ -246,16 +284,17 @@ def _final(settings: Settings, store: RedisStore, pool: str, season: str, method
         raise InputError("--season", season, f"must be an ended season with this board: {error}") from error
 
 
-def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None) -> None:
-    """Raise `InputError` for options that exclude each other."""
+def _refuse_together(*, diff: bool, earlier: tuple[int | str | None, ...], past: bool, season: str | None) -> None:
+    """Raise `InputError` for options that exclude each other. earlier: --against, --since and --until."""
     if season is not None and (diff or past):
         raise InputError("--season", season, "must not be used with --diff, --position or --at: a season has one final board a method")
     if diff and past:
         raise InputError(
             "--diff", True, "must not be used with --position or --at: it compares the newest solve; choose the earlier one with --against"
         )
-    if against is not None and not diff:
-        raise InputError("--against", against, "must be used with --diff")
+    for name, value in zip(("--against", "--since", "--until"), earlier, strict=True):
+        if value is not None and not diff:
+            raise InputError(name, value, "must be used with --diff")
 
 
 def changed(

@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.error import URLError
@@ -20,10 +20,12 @@ from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis
 from services.cli.begin import begin
 from services.cli.installation import Data
-from services.cli.known_pools import KnownPools
-from services.cli.ports import free_port, refuse_busy
+from services.cli.known_pools import KnownPools, begun
+from services.cli.logs import control_state
+from services.cli.ports import HeldPorts
 from services.cli.show import shows
 from services.demo.scenario import Scenario
+from services.log.protocol import LogError
 from services.log.sqlite.file import WAL_KEPT_BYTES
 from services.runtime.data_folder import DataFolder
 from services.runtime.disk_space import check_room, temporary_folder
@@ -63,7 +65,8 @@ def up(
     folder = DataFolder(settings.data)
     folder.lock()
     check_room(_needs(settings))
-    Installation(_with_ports(settings), folder, (scenario or Scenario.ARENA) if demo else None).run()
+    with closing(HeldPorts()) as ports:
+        Installation(_with_ports(settings, ports), folder, (scenario or Scenario.ARENA) if demo else None).run()
 
 
 class Installation:
@@ -109,13 +112,15 @@ class Installation:
 
     def _unread_pools(self, address: str) -> str:
         """Wait until readers can read the pools that the logs know, for a limited time. Returns the names of the others."""
-        pools = KnownPools(lambda path: _answer(f"{address}{path}"))
         try:
-            self._supervisor.wait_until("engine", lambda: self._stop.is_set() or pools.readable(), _POOLS_SECONDS)
+            pools = KnownPools(begun(control_state(self._settings)), lambda path: _answer(f"{address}{path}"))
+        except LogError as error:
+            return f"all pools, because the control log cannot be read ({error})"
+        try:
+            self._supervisor.wait_until("engine", lambda: self._stop.is_set() or pools.readable(), _POOLS_SECONDS, pause=_TICK_SECONDS)
         except TimeoutError:
-            unread = pools.unread or ["all pools"]  # the API did not answer
-            others = f" and {len(unread) - _SHOWN_POOLS} others" if len(unread) > _SHOWN_POOLS else ""
-            return ", ".join(unread[:_SHOWN_POOLS]) + others
+            others = f" and {len(pools.unread) - _SHOWN_POOLS} others" if len(pools.unread) > _SHOWN_POOLS else ""
+            return ", ".join(pools.unread[:_SHOWN_POOLS]) + others
         return ""
 
     def _say(self, line: str) -> None:
@@ -174,23 +179,19 @@ def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:
         yield temporary_folder(), _RAY_BYTES
 
 
-def _with_ports(settings: Settings) -> Settings:
-    """The settings with ports that can be bound: the given ports, or free ports for 0.
+def _with_ports(settings: Settings, ports: HeldPorts) -> Settings:
+    """The settings with ports that can be bound and are reserved: the given ports, or free ports for 0.
 
     A free port is also taken for the metrics if their default port is in use. Raises `BadParameter` for a given port in use.
     """
-    picked = {
-        "port": settings.port or free_port(settings.host),
-        "metrics_port": settings.metrics_port or free_port(settings.metrics_host),
-    }
-    refuse_busy(settings.host, settings.port, "EQUIRANK_PORT or --port")
+    port, name = ports.take(settings.host, settings.port, "EQUIRANK_PORT or --port"), "EQUIRANK_METRICS_PORT"
     try:
-        refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
+        metrics_port = ports.take(settings.metrics_host, settings.metrics_port, name)
     except typer.BadParameter:
         if settings.port and "metrics_port" in settings.model_fields_set:
             raise
-        picked["metrics_port"] = free_port(settings.metrics_host)  # of another installation: the start prints which port it is
-    return settings.model_copy(update=picked)
+        metrics_port = ports.take(settings.metrics_host, 0, name)  # of another installation: the start prints which port it is
+    return settings.model_copy(update={"port": port, "metrics_port": metrics_port})
 
 
 def _environment(settings: Settings) -> Mapping[str, str]:

@@ -109,13 +109,14 @@ class Supervisor:
             return
         del self._restart_at[program.name]
 
-    def wait_until(self, name: str, ready: Callable[[], bool], seconds: float) -> None:
+    def wait_until(self, name: str, ready: Callable[[], bool], seconds: float, *, pause: float = 0.05) -> None:
         """Wait until `ready()` is true.
 
         Args:
             name: Name of the program.
-            ready: Whether the program serves; called every 50 ms.
+            ready: Whether the program serves.
             seconds: Deadline.
+            pause: Seconds between two calls of `ready`.
 
         Raises:
             TimeoutError: The program was not ready at the deadline. The message names its log file.
@@ -127,7 +128,7 @@ class Supervisor:
                 raise ChildProcessError(f"{name} ended with status {status} at its start: see {self._logs / name}.log")
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{name} was not ready within {seconds:g} s: see {self._logs / name}.log")
-            time.sleep(0.05)
+            time.sleep(pause)
 
     def stop(self) -> None:
         """Stop all programs, newest first, then kill the process group. A program that outlasts its `stop_seconds` is killed."""

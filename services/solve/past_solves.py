@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from services.boards.history import Difference, KeptSolve, difference, kept
 from services.boards.past import BoardChange, PastRows
-from services.boards.past_contents import PastContents, When
+from services.boards.past_contents import PastContents, When, check_begun
 from services.boards.reading import Board
 from services.boards.reading import past_solve as board_of
 from services.boards.result import VERSION, SolvedBoard
@@ -33,6 +33,7 @@ class PastSolves(NamedTuple):
             NotFolded, StillFolding, LogError: As of `PastContents.content`.
             NoCheckpoint: The checkpoints cannot be read now.
             TooLarge: The pool is too large for a solve on request, or its newest solve failed.
+            NoOutcomes: The pool had no outcome at this moment.
             NoSlice: The pool had no outcome of the slice at this moment.
             InputError: The method does not apply to the pool at this moment.
             SolverError: The method did not reach its accuracy.
@@ -42,6 +43,7 @@ class PastSolves(NamedTuple):
             found = self.contents.content(self.head, when, generation)
         except OSError as error:
             raise unreadable(self.head.pool, error) from error
+        check_begun(found, when)
         state = PoolAt.of(found.of_slice(self.published.slice))
         solve = solved_at(state, self.published, self.solves)
         board = SolvedBoard(

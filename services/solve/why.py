@@ -91,6 +91,7 @@ def why(
         TooLarge: The pool is too large for a solve on request, or its newest solve failed.
         UnknownAgent: The solve has no such agent.
         InputError: `since` is after `until`, or the method does not apply to the pool now.
+        NoOutcomes: The pool had no outcome at `since` or `until`.
         NotKept: A position is before all kept checkpoints, and the pool cannot be folded again.
         StillFolding, LogError: As of `PastContents`.
         NoSlice: The pool had no outcome of the slice at a position.

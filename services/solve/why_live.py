@@ -71,10 +71,12 @@ class _Counted(NamedTuple):
     outcomes: int
 
 
-def _counted(files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None, part: str) -> _Counted:
-    """What is counted at a moment: nothing if the slice had no outcome yet. Raises as `pool_at`."""
+def _counted(
+    files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None, part: str, *, begun: bool = False
+) -> _Counted:
+    """What is counted at a moment: nothing if the slice, or a pool that need not have begun, had no outcome yet. Raises as `pool_at`."""
     try:
-        entry = pool_at(files, head, when, contents, part).entry
+        entry = pool_at(files, head, when, contents, part, begun=begun).entry
     except NoSlice as error:
         return _Counted(error.position, 0)
     return _Counted(entry.position, entry.outcomes)
@@ -108,6 +110,7 @@ def why_live(
         InputError: The history has no outcome of the agent at the position, `flips` is true, `since` is after `until`, or the pool keeps no
             history.
         NoIndex: The index is missing, or the history cannot be read now.
+        NoOutcomes: The pool had no outcome at `until`.
         NotKept: A position is before all kept checkpoints, and the pool cannot be folded again.
         StillFolding, LogError: As of `PastContents`.
         NoCheckpoint: A checkpoint cannot be read now.
@@ -125,11 +128,11 @@ def why_live(
     part = known.entry.slice
     newest = _Counted(known.entry.position, known.entry.outcomes)
     if asked.until is not None:
-        newest = _earlier(_counted(files, head, asked.until, contents, part), newest)
+        newest = _earlier(_counted(files, head, asked.until, contents, part, begun=True), newest)
     outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
     outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
     if not len(outcomes.rows):
-        raise _without_outcomes(asked.agent, head.pool, known.outcomes(agent))
+        raise _without_outcomes(asked, head.pool, known.outcomes(agent))
     start, rating = float(outcomes.rows[f"before.{method}"][0]), float(outcomes.rows[f"after.{method}"][-1])
     against = read_history(lambda: _by_opponent(known, agent, method, outcomes), known)
     jumps = _jumps(outcomes, method)
@@ -167,9 +170,12 @@ def why_live(
     )
 
 
-def _without_outcomes(agent: str, pool: str, outcomes: int) -> InputError:
-    why = f"the history of its {outcomes} outcomes is not kept, or they are later" if outcomes else "its rating is the one it began with"
-    return InputError("agent", agent, f"must have an outcome in the history of pool {pool} at the position; {why}")
+def _without_outcomes(asked: Asked, pool: str, outcomes: int) -> InputError:
+    """The error for an agent without an outcome to explain. outcomes: Number of its outcomes at the newest checkpoint."""
+    by = "" if asked.until is None else f" that the log took by {asked.until}" if asked.until.position is None else f" before {asked.until}"
+    late = "" if asked.until is None else f", or they are later than {asked.until}"
+    why = f"the history of its {outcomes} outcomes is not kept{late}" if outcomes else "its rating is the one it began with"
+    return InputError("agent", asked.agent, f"must have an outcome in the history of pool {pool}{by}; {why}")
 
 
 def _outcomes(history: OutcomeHistoryReader, agent: int, outcomes: int) -> _Outcomes:

@@ -25,9 +25,8 @@ from services.state.retractions import PoolRetractions
 from services.state.slices import PoolSlices, SlicedContent, SliceKey, content_class
 from services.wire.columns import Outcomes, Retractions
 from services.wire.pools import Kind
-from services.wire.refusals import Reason
+from services.wire.refusals import CONFLICTS_WITH_LETTER, Reason, has_letter
 
-_CONFLICTS_WITH_LETTER: Final = 1000
 _FORM: Final = {Kind.GAMES: Games, Kind.SCORES: TaskScores}
 
 
@@ -45,15 +44,6 @@ class Refused(NamedTuple):
     reason: Reason
     path: str
     rule: str
-
-
-def has_letter(number: int) -> bool:
-    """Whether the conflict with this number has a dead letter. Conflicts of a generation are numbered from 1.
-
-    The first thousand have one, and then each thousandth: a producer that sends a million outcomes again with other content would
-    otherwise fill the topic of dead letters. The number does not depend on how records are split into calls.
-    """
-    return number <= _CONFLICTS_WITH_LETTER or number % _CONFLICTS_WITH_LETTER == 0
 
 
 def without_conflicts(letters: Iterable[Refused]) -> list[Refused]:
@@ -321,9 +311,9 @@ def _conflicts(conflicting: Iterable[int], before: int) -> list[Refused]:
 
 def _conflict_text(number: int) -> str:
     """Which conflict has a letter, and which others have none."""
-    every = f"{_CONFLICTS_WITH_LETTER:,}"
-    if number < _CONFLICTS_WITH_LETTER:
+    every = f"{CONFLICTS_WITH_LETTER:,}"
+    if number < CONFLICTS_WITH_LETTER:
         return f"conflict {number:,}"
-    if number == _CONFLICTS_WITH_LETTER:
+    if number == CONFLICTS_WITH_LETTER:
         return f"conflict {number:,}; of later conflicts, one of {every} has a dead letter"
-    return f"conflict {number:,}; the {_CONFLICTS_WITH_LETTER - 1:,} conflicts before it have no dead letter"
+    return f"conflict {number:,}; the {CONFLICTS_WITH_LETTER - 1:,} conflicts before it have no dead letter"

@@ -1,8 +1,11 @@
 """Why an outcome, a record or a request is refused."""
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
+
+CONFLICTS_WITH_LETTER: Final = 1000
 
 
 class Reason(StrEnum):
@@ -31,7 +34,21 @@ class Reason(StrEnum):
     TOO_MANY_TASKS = "too_many_tasks"
     """The outcome's new task would exceed the pool's limit of tasks."""
     CONFLICTING_ID = "conflicting_id"
-    """The pool has counted an outcome with this id and other content. The head counts such outcomes as conflicts, not as refused."""
+    """The pool has counted an outcome with this id and other content. The head counts such outcomes as conflicts."""
+
+
+def has_letter(number: int) -> bool:
+    """Whether the conflict with this number has a dead letter. Conflicts of a generation are numbered from 1.
+
+    The first thousand have one, and then each thousandth: a producer that sends a million outcomes again with other content would
+    otherwise fill the topic of dead letters. The number does not depend on how records are split into calls.
+    """
+    return number <= CONFLICTS_WITH_LETTER or number % CONFLICTS_WITH_LETTER == 0
+
+
+def conflict_letters(conflicts: int) -> int:
+    """Number of dead letters of a generation's conflicts. conflicts: their number."""
+    return min(conflicts, CONFLICTS_WITH_LETTER) + max(0, conflicts // CONFLICTS_WITH_LETTER - 1)
 
 
 class UnreadableError(Exception):

@@ -1,7 +1,9 @@
 """Agents of a pool that a real shard folds: the index of its checkpoints, beside the boards of its store."""
 
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.agents import AgentList, agent_list, opponent_list, profile
+from services.boards.agent_opponents import opponent_list
+from services.boards.agent_profile import profile
+from services.boards.agent_search import AgentList, agent_list
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.erasures import ErasureRequest, erased_name

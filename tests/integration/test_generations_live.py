@@ -5,10 +5,12 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from ratings_core.arrays.digest import digest
 from ratings_core.tallies import PairTally
+from services.admin import dead_letter_replay
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.log import ControlLog
@@ -80,6 +82,22 @@ def test_a_raised_limit_counts_what_the_old_one_refused_and_no_limit_stops_a_poo
         until(lambda: counted(narrow, 100, 2), "all are counted, without a replay")
         assert (head_of(narrow).dead_letters, head_of(narrow).agents > 4) == (0, True)
     assert differences(narrow, log) == []
+
+
+def test_every_generation_counts_the_letter_of_a_conflict_that_an_earlier_one_wrote(quick: Settings, log: Log) -> None:
+    play(log, 0, 100)
+    with working(quick, log):
+        until(lambda: counted(quick, 100), "published")
+        changed = msgspec.structs.replace(simulated.game(7, 7.0), weight=2.0)
+        log.outcomes.append(HOME, [(POOL.encode(), record) for record in events.encode_records([changed])])
+        until(lambda: published_to(quick, 11), "the conflict is folded")
+        for generation in (1, 2):
+            if generation == 2:
+                wish(log, fold=FoldSettings(dedupe_window=5000))
+            until(lambda generation=generation: counted(quick, 100, generation), "it serves")  # type: ignore[misc]
+            head = head_of(quick)
+            assert (head.conflicts, head.dead_letters, head.refused) == (1, 1, 0)
+            assert [letter.reason for letter in dead_letter_replay.read(log.dead_letters, pool=POOL)] == ["conflicting_id"]
 
 
 def test_records_that_are_read_in_many_slices_are_each_folded_once(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_what_is_wrong_ends_as_the_laws_say_and_the_stream_goes_on(cluster: Clus
         send.send(pool, game(pool, "last", "bob", "ada"))
 
     head = visible(cluster, pool, 4)  # first, good, mine, last
-    assert (head["duplicates"], head["conflicts"], head["dead_letters"]) == (2, 1, 1)
+    assert (head["duplicates"], head["conflicts"], head["dead_letters"]) == (2, 1, 2)
     assert cluster.head(other) == {}
     letters = letters_at(cluster, malformed, not_text, bad_item, oversized, conflict, mixed, wrong_kind, misplaced)
     told = {key: (letter["reason"], letter["path"]) for key, letter in letters.items()}

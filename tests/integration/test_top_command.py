@@ -166,7 +166,7 @@ def test_the_difference_tells_who_moved_and_why(data: Path) -> None:
     assert "left │ [red]c" in output
     found = json.loads(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff", "--against", "4", "--format", "json"))
     assert (found["before"]["position"], found["after"]["position"]) == (4, 9)
-    with pytest.raises(InputError, match="elo is an online method, which has a board at every position"):
+    with pytest.raises(InputError, match="elo is an online method, and every position has a board"):
         run(data, "--pool", "blitz", "--diff")
 
 

@@ -157,7 +157,9 @@ def test_a_board_with_intervals_shows_them_and_those_of_ranks(filled: Running, b
         page.wait("1–2")
         assert page.evaluate("document.querySelector('svg.bar').getAttribute('aria-label')") == "interval 0.2500 to 0.7500"
         page.go("/pools/rps?method=copeland&view=intervals")
-        page.wait("95 % intervals of Copeland", "None of these ranks is settled. Possible ranks: paper (1 to 2), rock (1 to 2).")
+        page.wait(
+            "95 % intervals of Copeland, for 2 agents.", "None of these ranks is settled. Possible ranks: paper (1 to 2), rock (1 to 2)."
+        )
         page.until("document.querySelectorAll('svg.chart .range').length > 0")
         assert page.complaints() == []
 
@@ -196,6 +198,26 @@ def test_ranks_are_in_order_where_the_middle_of_a_board_has_wide_intervals(fille
         text = page.wait("player-59", "Provisional: too few outcomes or opponents")
         assert page.evaluate(shown) == [*range(1, 7), *range(8, 60), 7], "only an agent of 4 games is apart"
         assert text.index("player-59") < text.index("Provisional:") < text.index("player-07")
+        assert page.complaints() == []
+
+
+def test_a_chart_of_intervals_says_how_many_agents_it_leaves_out(filled: Running, browser: Browser) -> None:
+    solved = solved_of("rps", method="bradley_terry", position=11, ratings=[(f"player-{rank:02}", 1600.0 - rank) for rank in range(1, 60)])
+    rows = [msgspec.structs.replace(row, low=1500.0, high=1600.0, rank_low=1, rank_high=59) for row in solved.result.agents]
+    rows[0] = msgspec.structs.replace(rows[0], rank_high=1)
+    rows[1] = msgspec.structs.replace(rows[1], low=None, high=None, rank_low=2, rank_high=2)
+    assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
+    with browser.page(filled.url, "/pools/rps?method=bradley_terry&view=intervals") as page:
+        page.wait("for the first 39 of 59 agents; the others are not drawn.", "1 of these 39 ranks is settled.")
+        assert page.complaints() == []
+
+
+def test_a_past_board_of_another_generation_names_it(filled: Running, browser: Browser) -> None:
+    solved = solved_of("rps", method="copeland", position=11, generation=2)
+    assert filled.store.solved.publish(solved)
+    filled.store.solved.publish_history("rps", "copeland", [kept(solved)])
+    with browser.page(filled.url, "/pools/rps?method=copeland&at=2030-01-01T00:00:00") as page:
+        page.wait("Copeland at 2030-01-01 00:00:00 (UTC)", "of generation 2. Generation 1 serves now.")
         assert page.complaints() == []
 
 

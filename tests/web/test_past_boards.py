@@ -33,6 +33,9 @@ def test_a_slider_leads_to_the_live_board_of_any_moment_and_back_to_now(tmp_path
             page.evaluate(f"{SLIDE}(100); undefined")
             page.until("!location.search.includes('at=')")
             assert page.complaints() == []
+            page.go(f"/pools/{simulated.POOL}?method=elo&at=2001-02-03T04:05:06")
+            says = f"At 2001-02-03T04:05:06Z, generation 1 of pool {simulated.POOL} had counted no outcome"
+            page.wait(f"{says}: the log took the pool's next record at 20")
 
 
 def test_a_slider_over_a_slice_keeps_the_slice(tmp_path: Path, browser: Browser) -> None:

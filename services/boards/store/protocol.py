@@ -31,6 +31,7 @@ from services.boards import slice_boards
 from services.boards.result import AgentRow, SolvedBoard
 from services.boards.slice_boards import SliceDimension, slice_of
 from services.wire.pools import FIRST_SEASON
+from services.wire.refusals import conflict_letters
 
 
 class Fence(NamedTuple):
@@ -89,7 +90,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted. The first
             thousand have a dead letter, and then each thousandth.
         retractions: Number of retractions.
-        dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
+        dead_letters: Number of outcomes that the generation dropped and that have a dead letter: wrong kind, too many agents, too many
+            tasks, and the conflicts that have one.
         online: Names of the online methods.
         prequential: Online method -> `log_loss`, `brier`, `kendall` and `calibration_error` of its forecasts so far, and their number
             `pairs`.
@@ -135,6 +137,14 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     season: str = FIRST_SEASON
     season_generation: int = 1
     slices: dict[str, SliceDimension] = {}
+
+    @property
+    def refused(self) -> int:
+        """Number of outcomes that the generation refused. Conflicts, which were accepted and do not count, are not among them.
+
+        A head that an earlier release published counts no conflicts in `dead_letters`. It is replaced when its pool is published again.
+        """
+        return max(0, self.dead_letters - conflict_letters(self.conflicts))
 
     @property
     def live_methods(self) -> list[str]:

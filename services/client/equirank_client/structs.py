@@ -387,6 +387,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
         games_position: Log offset up to which `games`, `wins`, `draws`, `losses` and `last_played` of the rows were counted: that of a checkpoint, or the end of an ended season. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
+        settled_ranks: Number of the rows whose rank is settled: `rank_low` equals `rank_high`. Absent if no row has these.
         earlier: State a day before, whose ranks and ratings are `earlier_rank` and `earlier_rating` of the rows. Absent where none is kept that is at least an hour old, in other formats than JSON, and on slices and past boards.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
@@ -414,6 +415,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     next: str | None = None
     changed: bool | None = None
     games_position: int | None = None
+    settled_ranks: int | None = None
     earlier: Earlier | None = None
     stale_seconds: float | None = None
     season: str | None = None
@@ -1635,7 +1637,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         duplicates: Number of outcomes dropped because an outcome with their id and content was already counted.
         conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted. The first thousand have a dead letter, and then each thousandth.
         retractions: Number of retractions.
-        dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
+        dead_letters: Number of outcomes that the generation dropped and that have a dead letter: wrong kind, too many agents, too many tasks, and the conflicts that have one.
         online: Names of the online methods.
         prequential: Online method -> `log_loss`, `brier`, `kendall` and `calibration_error` of its forecasts so far, and their number `pairs`.
         stopped: Why the pool stopped; None if it is folded.

@@ -114,16 +114,17 @@ class PastStates:
             build.state.content.history = None  # no board needs the ratings of each outcome, and tracing them takes time
         limit = _Limit(build, self._most, self._ended)
         folded = fold_to(build, self._log, control, partition, end, until, limit)
-        last = begun if folded is None else folded
+        last = folded.last or begun
         if build.failed is not None or build.state is None:
             raise NotFolded(f"generation {made.number} cannot be folded to position {end}: {build.failed}")
-        if until < made.time and last.position == made.start and made.start and made.opening is None:  # when the log reached it is unknown
+        if until < made.time and last.position == made.start and _begins_later(control, made):  # when the log reached its start is unknown
             raise NotFolded(f"generation {made.number} counts outcomes from position {made.start} on, and none that the log took by then")
         kept = _Kept(of, _content_of(build.state, last.position, last.time), build.position)
         self._keep(kept)
         if limit.reached and build.position < end:
             raise StillFolding(made.pool, build.position, end)
-        return kept.at(build.position, until)
+        found = kept.at(build.position, until)
+        return found if folded.next_taken is None else found._replace(next_taken=folded.next_taken)
 
     def _begun(
         self, control: ControlState, made: Generation, partition: int, end: int, until: float, kept: _Kept | None
@@ -171,6 +172,11 @@ class _Limit:
             raise LogError("the process ends: send the request again", retriable=True)
         self.reached = self._most is not None and _counted(build) - self._begun >= self._most
         return not self.reached
+
+
+def _begins_later(control: ControlState, made: Generation) -> bool:
+    """Whether a generation leaves out outcomes before its start. The pool's first generation starts at its first record."""
+    return made.opening is None and any(other.start < made.start for other in control.generations[made.pool].values())
 
 
 def _counted(build: Build) -> int:

@@ -24,10 +24,21 @@ class Folded(NamedTuple):
     time: float
 
 
+class Refold(NamedTuple):
+    """What a fold up to a limit met.
+
+    last: The last folded record of the pool; None if none was folded. next_taken: When the log took the pool's first record after the limit
+    of time, in seconds since 1970; None if the fold did not end by it.
+    """
+
+    last: Folded | None
+    next_taken: float | None = None
+
+
 def fold_to(
     build: Build, log_: Log, control: ControlState, partition: int, end: int, until: float = inf,
     continues: Callable[[Build], bool] = lambda _: True,
-) -> Folded | None:  # fmt: skip
+) -> Refold:  # fmt: skip
     """Fold the records of a build's pool from its position to before offset `end`.
 
     The build is at `end` afterwards. If a record of the pool was taken by the log after `until`, the build is at or before that record.
@@ -44,7 +55,7 @@ def fold_to(
         continues: Called after each part of the records: whether the fold goes on. If not, the build is at the last folded record.
 
     Returns:
-        The last folded record of the pool; None if none was folded.
+        The last folded record of the pool, and the time of the next one if `until` ended the fold.
 
     Raises:
         LogError: The log or the archive cannot be read, or lost the records.
@@ -53,21 +64,22 @@ def fold_to(
     for records in _records(build, log_, control, partition, end):
         concerned = build.concerned(records)
         late = np.flatnonzero(concerned.time > until)
+        next_taken = float(concerned.time[late[0]]) if len(late) else None
         if len(late):
             concerned = concerned[: int(late[0])]
         if len(concerned):
             build.fold(Batch(partition, concerned))
             if build.failed is not None:
-                return last
+                return Refold(last)
             last = Folded(int(concerned.offset[-1]) + 1, float(concerned.time[-1]))
             build.reached(last.position)
-        if len(late):
-            return last
+        if next_taken is not None:
+            return Refold(last, next_taken)
         build.reached(int(records.offset[-1]) + 1)
         if not continues(build):
-            return last
+            return Refold(last)
     build.reached(end)
-    return last
+    return Refold(last)
 
 
 def _records(build: Build, log_: Log, control: ControlState, partition: int, end: int) -> Iterator[Records]:

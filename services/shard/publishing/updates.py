@@ -13,6 +13,7 @@ from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, LiveFo
 from services.shard.partition import Partition
 from services.state.pool import Changes, PoolState
 from services.state.ratings import OnlineRatings
+from services.wire.refusals import conflict_letters
 
 log = logging.getLogger("equirank.publish")
 
@@ -175,7 +176,7 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         duplicates=counts["duplicates"],
         conflicts=counts["conflicts"],
         retractions=counts["retractions"],
-        dead_letters=counts["refused"],
+        dead_letters=counts["refused"] + conflict_letters(counts["conflicts"]),
         online=list(state.content.ratings.online),
         prequential={name: sums.figures() for name, sums in state.content.ratings.prequential.items() if sums.pairs},
         stopped=state.stopped or partition.readers.stopped,

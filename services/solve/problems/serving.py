@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.boards.past import NotKept
-from services.boards.past_contents import NotFolded, PastContent, PastContents, When, slice_entry
+from services.boards.past_contents import NotFolded, PastContent, PastContents, When, check_begun, slice_entry
 from services.boards.store.protocol import PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
@@ -41,7 +41,9 @@ def newest(files: CheckpointStore, head: PoolHead, part: str = "") -> PoolAt:
     return PoolAt(entry, partial(arrays_of, files, entry))
 
 
-def pool_at(files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None, part: str = "") -> PoolAt:
+def pool_at(
+    files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None, part: str = "", *, begun: bool = True
+) -> PoolAt:
     """The pool, or one of its slices, at a past moment, by the pool's serving generation.
 
     Args:
@@ -50,6 +52,7 @@ def pool_at(files: CheckpointStore, head: PoolHead, when: When, contents: PastCo
         when: The position or time. A position that is later than the head's stands for the head's.
         contents: Folds pools again; None reads checkpoints only.
         part: The slice, such as `language:English`; empty for the pool.
+        begun: Whether the pool must have an outcome.
 
     Returns:
         The pool or the slice at exactly this moment. If it cannot be folded again: at the newest kept checkpoint that is not later.
@@ -57,6 +60,7 @@ def pool_at(files: CheckpointStore, head: PoolHead, when: When, contents: PastCo
     Raises:
         NotKept: The pool cannot be folded again, and all kept checkpoints are later.
         StillFolding, LogError: As of `PastContents`.
+        NoOutcomes: The pool had no outcome, and must have begun.
         NoSlice: The pool had no outcome of the slice.
         NoCheckpoint: There is no checkpoint yet, or it cannot be read now.
     """
@@ -69,6 +73,8 @@ def pool_at(files: CheckpointStore, head: PoolHead, when: When, contents: PastCo
         except OSError as error:
             raise unreadable(head.pool, error) from error
         else:
+            if begun:
+                check_begun(found, when)
             return PoolAt.of(found.of_slice(part))
     entry = kept_entry(files, head, when, why, part)
     return PoolAt(entry, partial(arrays_of, files, entry))

@@ -23,12 +23,13 @@ export class Past extends Live {
   }
 
   render() {
-    const { pool, season, at, method, slice } = this.props;
+    const { pool, season, at, method, slice, head } = this.props;
     const board = this.value("board");
     const error = this.failure();
     const when = season ? html`season <b>${season}</b>` : html`<b>${said(at)}</b>`;
     const of = season && board ? html` of ${count(board.total, "agent")}` : null;
     return html`<p class="notice">${season ? html`Final board${of} by ${title(method)}, at the end of` : `${title(method)} at`} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
+      ${board && at && head && board.generation !== head.generation ? html`<p class="soft">This board is by the settings, bans and retractions of generation ${board.generation}. Generation ${head.generation} serves now.</p>` : null}
       ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
   }
 }

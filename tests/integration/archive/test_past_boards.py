@@ -1,6 +1,7 @@
 """Live boards of any past position, folded again from the archive: those that were served at the position, bit for bit."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.records.times import seconds, written
 from services.archive import records as archived_records
 from services.boards.history import kept
 from services.boards.past_contents import NotFolded, StillFolding, When
@@ -100,8 +102,7 @@ def test_a_past_board_is_the_one_that_was_served(settings: Settings, log: Log, c
     found = board(client, position=12)
     assert (found["source"], found["position"], found["generation"], found["outcomes"]) == ("past", 12, 1, 120)
     assert board(client, position=10**9)["position"] == 30
-    assert board(client, position=0)["rows"] == []
-    assert board(client, at="1970-01-02T00:00:00Z")["rows"] == []
+    assert without_outcomes(client, "elo", 0) == 1
 
 
 def neighbour() -> str:
@@ -125,9 +126,30 @@ def published_position(settings: Settings, pool: str) -> int:
     return -1 if head is None else head.position
 
 
+def without_outcomes(client: httpx.Client, method: str, position: int) -> int:
+    """The generation that had counted no outcome at a position, as the answer says."""
+    answer = client.get(f"/v1/pools/{POOL}/boards/{method}", params={"position": position})
+    assert answer.status_code == 404, answer.text
+    says = rf"At position {position}, generation (\d+) of pool {POOL} had counted no outcome\."
+    found = re.fullmatch(says, answer.json()["detail"])
+    assert found is not None, answer.text
+    return int(found[1])
+
+
+def nothing_yet(client: httpx.Client, path: str, **moments: float) -> str:
+    """The time at which the log took the first outcome of the pool, as an answer about an earlier moment names it."""
+    answer = client.get(f"/v1/pools/{POOL}/{path}", params=moments)
+    assert (answer.status_code, answer.json()["title"]) == (404, "nothing yet"), answer.text
+    asked = written(max(moments.values()))
+    says = f"At {asked}, generation 1 of pool {POOL} had counted no outcome: the log took the pool's next record at (.+?)\\. "
+    found = re.match(f"{says}`equirank solve --pool {POOL} --until {asked}` rates outcomes", answer.json()["detail"])
+    assert found is not None, answer.text
+    return found[1]
+
+
 @pytest.mark.parametrize("archived", [False, True])
 def test_a_board_by_time_names_no_position_that_the_log_reached_later(
-    settings: Settings, log: Log, client: httpx.Client, archived: bool
+    settings: Settings, log: Log, client: httpx.Client, run: Run, archived: bool
 ) -> None:
     play_neighbour(log, settings, 2)
     before = time.time()
@@ -152,8 +174,16 @@ def test_a_board_by_time_names_no_position_that_the_log_reached_later(
         assert 12 <= board(client, at=str(busy))["position"] <= 15
         assert [board(client, position=position)["position"] for position in (14, 13, 15)] == [14, 13, 15]
         assert ratings(client, position=14) == was
-    answer = client.get(f"/v1/pools/{POOL}/boards/elo", params={"at": str(before)})
-    assert (answer.status_code, "counts outcomes from position 2 on" in answer.text) == (410, True), answer.text
+    first = nothing_yet(client, "boards/elo", at=before)
+    assert seconds(first, "first") == pytest.approx(before, abs=quiet - before + 1.0), "the time is written in full seconds"
+    assert nothing_yet(client, "boards/bradley_terry", at=before) == first
+    assert nothing_yet(client, "boards/elo/diff", since=before - 1.0, until=before) == first
+    assert nothing_yet(client, "boards/elo/why/pebble", until=before) == first
+    assert nothing_yet(client, "boards/bradley_terry/why/pebble", since=before) == first
+    assert {row["agent"] for row in difference(client, since=str(before))["joined"]} == set(was), "all are new since then"
+    rule = f"must not be before the first outcome that generation 1 of pool {POOL} counts; the log took the pool's next record at {first}; "
+    with pytest.raises(InputError, match=rule):
+        run("top", "--pool", POOL, "--at", str(before))
 
 
 def test_a_position_between_publications_has_a_board_and_a_cursor(settings: Settings, log: Log, client: httpx.Client) -> None:
@@ -179,8 +209,21 @@ def test_by_default_it_is_by_the_rules_of_now_and_on_request_by_those_of_then(se
     assert ratings(client, position=20) == folded_without([15], 200)
     assert ratings(client, position=20, generation=1) == was
     assert ratings(client, position=1, generation=2) == ratings(client, position=1) == folded_without(range(10, 200), 200)
+    with store_of(quick) as store:
+        solves = [
+            msgspec.structs.replace(
+                solved_of(POOL, method="bradley_terry", generation=number, position=position), log=log.outcomes.identity
+            )
+            for number, position in ((2, 31), (1, 20))
+        ]
+        store.solved.publish(solves[0])
+        store.solved.publish_history(POOL, "bradley_terry", [kept(solve) for solve in solves])
+    found = [board(client, "bradley_terry", position=20, **which) for which in ({}, {"generation": 1})]
+    assert [(one["generation"], one["outcomes"]) for one in found] == [(2, 199), (1, 20)], "solved again, and what readers saw"
     answer = client.get(f"/v1/pools/{POOL}/boards/elo", params={"position": 5, "generation": 3})
     assert (answer.status_code, "readers saw no generation 3" in answer.text) == (410, True)
+    log.archived = None
+    assert board(client, "bradley_terry", position=20)["generation"] == 1, "the kept one is all there is"
 
 
 def test_what_changed_between_two_positions_is_the_difference_of_their_boards(
@@ -228,7 +271,9 @@ def test_a_difference_that_cannot_be_is_refused(
     assert (answer.status_code, words in answer.text) == (422, True), answer.text
 
 
-def test_what_changed_between_two_times_is_the_difference_of_their_positions(settings: Settings, log: Log, client: httpx.Client) -> None:
+def test_what_changed_between_two_times_is_the_difference_of_their_positions(
+    settings: Settings, log: Log, client: httpx.Client, run: Run
+) -> None:
     moments = list[str]()
     for start, stop in ((0, 70), (70, 200), (200, 300)):
         fold(settings, log, start, stop)
@@ -246,6 +291,15 @@ def test_what_changed_between_two_times_is_the_difference_of_their_positions(set
         assert [by_time[end]["position"] for end in ("before", "after")] == [7, 20]
         assert difference(client, method, since=moments[1]) == difference(client, method, against=20, position=30)
         assert difference(client, method, against=7, until=moments[1]) == by_position
+        options = "top", "--pool", POOL, "--method", method, "--diff", "--format", "json"
+        shown = json.loads(run(*options, "--since", moments[0], "--until", moments[1], "--count", "1000"))
+        assert [shown[end]["position"] for end in ("before", "after")] == [7, 20]
+        assert shown["moved"] == by_time["moved"]
+        for words in (["--until", moments[1]], ["--since", moments[0], "--against", "7"]):
+            with pytest.raises(InputError, match="must be used"):
+                run(*options, *words)
+    with pytest.raises(InputError, match="--since must be used with --diff"):
+        run("top", "--pool", POOL, "--since", moments[0])
 
 
 @pytest.mark.parametrize("method", ["elo", "bradley_terry", "copeland"])
@@ -279,7 +333,7 @@ def test_a_rating_is_explained_at_any_two_positions(settings: Settings, log: Log
     for params in ({"from": 7, "since": moments[0]}, {"since": moments[1], "until": moments[0]}, {"since": "soon"}):
         assert client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params=params).status_code == 422
     answer = client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params={"from": 0})
-    assert answer.status_code == (200 if method == "elo" else 422), "nobody can be solved before the first outcome"
+    assert answer.status_code == (200 if method == "elo" else 404), "nobody can be solved before the first outcome"
 
 
 @pytest.mark.parametrize("method", ["bradley_terry", "maximal_lottery"])
@@ -339,6 +393,16 @@ def test_a_position_of_an_ended_season_has_the_board_of_that_season(settings: Se
     assert (answer.status_code, "must be in season autumn" in answer.text) == (422, True)
     first = board(client, position=20)
     assert (first["generation"], first["outcomes"], first["total"]) == (2, 0, len(was))
+    with store_of(settings) as store:
+        solved = msgspec.structs.replace(solved_of(POOL, method="bradley_terry", generation=2, position=30), log=log.outcomes.identity)
+        store.solved.publish(solved)
+        store.solved.publish_history(POOL, "bradley_terry", [kept(solved)])
+    assert without_outcomes(client, "bradley_terry", 20) == 2, "carried ratings are no outcomes, so nothing can be solved"
+    with working(settings, log):
+        assert "generation 3 serves" in run("seasons", "start", POOL, "winter")
+        play(log, 300, 320)
+        until(lambda: published(settings) == 20, "the season counts")
+    assert without_outcomes(client, "elo", 30) == 3, "a season that keeps no ratings begins there"
 
 
 def test_an_erased_name_is_in_no_past_board(settings: Settings, log: Log, client: httpx.Client) -> None:

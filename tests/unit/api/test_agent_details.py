@@ -13,8 +13,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from services.boards import agents as searched
-from services.boards import filtered
+from services.boards import agent_search, filtered
 from services.boards.formats import COLUMNS
 from services.boards.history import kept
 from services.boards.store.protocol import LiveBoard
@@ -476,13 +475,13 @@ class TestSearch:
             assert (len(found), len(set(found))) == (count, count), query
 
     def test_a_search_passes_many_hidden_agents_in_few_steps(self, described: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-        steps, search = [0], searched.search
+        steps, search = [0], agent_search.search
 
         def counted(*arguments: Any) -> Any:
             steps[0] += 1
             return search(*arguments)
 
-        monkeypatch.setattr(searched, "search", counted)
+        monkeypatch.setattr(agent_search, "search", counted)
         assert sent(described.client, [{"agent": name, "hidden": True} for name in NAMES[:58]]).status_code == 200
         found = described.client.get(AGENTS, params={"query": "agent", "count": 2}).json()
         assert (sorted(row["agent"] for row in found["agents"]), found["next"]) == (NAMES[58:], None)

@@ -14,7 +14,7 @@ from rich.console import Console
 from services.boards import outcome_history
 from services.boards.agent_history import agent_history, agent_outcomes, last_played, thinned
 from services.boards.agent_index import AgentIndex
-from services.boards.agents import profile
+from services.boards.agent_profile import profile
 from services.boards.cursors import RULE
 from services.boards.history import kept
 from services.boards.store.protocol import ACTIVITY, LiveBoard

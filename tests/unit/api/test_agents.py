@@ -12,7 +12,9 @@ from rich.table import Table
 
 from services.api.agent_indexes import AgentIndexes
 from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.agents import agent_list, opponent_list, profile
+from services.boards.agent_opponents import opponent_list
+from services.boards.agent_profile import profile
+from services.boards.agent_search import agent_list
 from services.boards.cursors import RULE
 from services.boards.store.protocol import PoolHead
 from services.cli import agent as agent_command

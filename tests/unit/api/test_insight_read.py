@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from ratings_core.errors import InputError
-from services.boards.findings import ThinLeaders
+from services.boards.findings import Disagreement, Disputed, Distance, ThinLeaders
 from services.boards.insight import Insight
 from services.boards.reading import board as board_of
 from services.boards.result import CertificateRow, SolvedBoard, SolveResult
-from services.cli.insight import _leaders, find, none_yet, table
+from services.cli.insight import _disagreement, _leaders, find, none_yet, table
 from services.runtime.settings import Settings
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
@@ -82,6 +82,20 @@ def test_boards_that_the_same_agents_lead_share_a_line() -> None:
         "weakly connected among the first 3 by elo, sco: b, a",
         "weakly connected among the first 3 by borda: c",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kendall", "tied", "says"),
+    [
+        (0.4, 0.8, "order no pair of agents oppositely; 80.0% of the pairs are tied by one of the two alone"),
+        (0.4, 0.0, "order 40.0% of the pairs of agents oppositely"),
+        (0.4, None, "order 40.0% of the pairs of agents differently, where a pair that only one of them ties counts as half"),
+    ],
+)
+def test_the_command_says_how_two_methods_differ_as_the_page_does(kendall: float, tied: float | None, says: str) -> None:
+    disputed = [Disputed(agent="a", high="elo", high_place=1, low="sco", low_place=3, places=2)]
+    found = Disagreement(agents=3, disputed=disputed, distances=[Distance(methods=("elo", "sco"), kendall=kendall, tied=tied)])
+    assert list(_disagreement(found)) == ["a: place 1 by elo, 3 by sco", f"elo and sco differ most: they {says}"]
 
 
 def test_the_command_says_that_there_is_none_yet() -> None:

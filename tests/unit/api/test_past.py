@@ -17,6 +17,7 @@ from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, Serve
 from services.demo import simulated
+from services.log.protocol import LogError
 from services.runtime.settings import PROVISIONAL
 from services.state.pool import PoolState
 from services.wire.pools import Kind
@@ -290,13 +291,34 @@ def test_a_generation_is_read_from_the_checkpoint_before_its_switch_once_it_serv
     assert other.generation == 1, "without a generation, it is the one that served"
 
 
-def test_kept_solves_of_several_generations_at_one_position_need_the_generation(tmp_path: Path) -> None:
+def test_of_kept_solves_those_of_the_serving_generation_answer_and_others_on_request(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.store.solves.insert(0, kept(solved_of(POOL, position=22, generation=2, ratings=[("a", 1.0)])))
-    with pytest.raises(SeveralGenerations):
-        world.board("maximal_lottery", When(30))
+    served = world.board("maximal_lottery", When(30))
+    assert served is not None
+    assert served.generation == 1
     boards = [world.board("maximal_lottery", When(30), generation=number) for number in (1, 2)]
     assert [board is not None and board.generation for board in boards] == [1, 2]
     earlier = world.board("maximal_lottery", When(13))
     assert earlier is not None
     assert earlier.position == 12
+    world.control.apply(2, Generation(pool=POOL, number=2, start=0, time=0.0, fold=FoldSettings(online={"elo": {}})))
+    world.control.apply(3, Serve(pool=POOL, number=2, time=0.0))
+    served = world.board("maximal_lottery", When(30))
+    assert served is not None
+    assert served.generation == 2
+    with pytest.raises(NotKept) as caught:
+        world.board("maximal_lottery", When(13))
+    assert caught.value.nearest == earlier, "it answers where the pool cannot be solved again"
+
+
+def test_kept_solves_of_several_generations_need_the_generation_where_the_control_log_cannot_be_read(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.store.solves.insert(0, kept(solved_of(POOL, position=22, generation=2, ratings=[("a", 1.0)])))
+
+    def unread() -> ControlState:
+        raise LogError("the log does not answer", retriable=True)
+
+    boards = PastBoards(world.store, world.files, unread, 10)  # type: ignore[arg-type]
+    with pytest.raises(SeveralGenerations):
+        boards.board(PastRows(POOL, "maximal_lottery", When(30), 0, 10), 5000.0)

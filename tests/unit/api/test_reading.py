@@ -400,6 +400,9 @@ def test_a_wide_interval_of_ranks_is_no_lack_of_evidence(api: Running) -> None:
     page = api.client.get("/v1/pools/blitz/boards/maximal_lottery").json()
     assert not any("provisional" in row for row in page["rows"])
     assert [(row["rank_low"], row["rank_high"]) for row in page["rows"] if row["agent"] == "open"] == [(1, 4)]
+    complete = api.client.get("/v1/pools/blitz/boards/maximal_lottery", params={"all": True}).json()
+    assert (page["settled_ranks"], complete["settled_ranks"]) == (0, 1), "of the rows of the answer, that of the last agent"
+    assert "settled_ranks" not in api.client.get("/v1/pools/blitz/boards/elo").json()
     told = [api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["methods"]["maximal_lottery"] for agent in ("open", "half", "none")]
     assert [row["provisional"] for row in told] == [False, False, False]
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from services.boards.agent_history import AgentOutcome, AgentOutcomes, OutcomeSide
-from services.boards.agents import AgentProfile, MethodRating
+from services.boards.agent_profile import AgentProfile, MethodRating
 from services.boards.result import AgentRow
 from services.boards.season_boards import SeasonView
 from services.cli.agent import outcomes_table, profile_table

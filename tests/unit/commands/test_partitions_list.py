@@ -59,11 +59,11 @@ def test_what_an_operator_skipped_is_no_loss_once_the_topic_forgot_it(tmp_path: 
     with pytest.raises(
         InputError, match="must have lost records, but has lost none: it needs records from offset 2, and the log starts at 2"
     ):
-        accept_loss(number, tmp_path)
+        accept_loss(number, data=tmp_path)
     log.outcomes.drop(number, 3, 10.0)
     list_(tmp_path)
     assert f"partition {number} stops: its log lost offsets 2 to 3" in capsys.readouterr().out
-    accept_loss(number, tmp_path)
+    accept_loss(number, data=tmp_path)
     assert f"partition {number} continues at 3; records from 2 on" in capsys.readouterr().out
     list_(tmp_path)
     told = capsys.readouterr().out

@@ -1,6 +1,7 @@
 """`equirank pools`: from options and CSV files to a wish in the control log, and what is told of it."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from ratings_core.errors import InputError
 from services.backends import open_log
 from services.boards.store.protocol import Building, PoolHead, StoreError
-from services.cli import installation
+from services.cli import confirm, installation
 from services.cli import main as cli
 from services.cli import pools as command
 from services.cli.edits import read_aliases, read_bans, read_initial
@@ -163,13 +164,45 @@ def test_a_long_change_shows_its_first_lines_and_their_number(control: ControlLo
 def test_on_a_terminal_a_change_waits_for_a_confirmation(
     control: ControlLog, monkeypatch: pytest.MonkeyPatch, answer: str, status: int, applied: bool
 ) -> None:
-    monkeypatch.setattr(command, "_on_terminal", lambda: True)
+    monkeypatch.setattr(confirm, "on_terminal", lambda: True)
     words = ["pools", "settings", "blitz", "--set", "per_task=true"]
     found = CliRunner().invoke(cli.application("pools"), words, input=answer, catch_exceptions=False)
     assert (found.exit_code, control.refresh().wish("blitz") is not None) == (status, applied), found.output
-    assert found.stdout.index("+ per_task: true") < found.stdout.index("Fold blitz again")
+    assert found.output.index("+ per_task: true") < found.output.index("Fold blitz again")
     run("settings", "blitz", "--set", "clustered=true", "--yes")
     assert waiting(control).fold.clustered, "--yes does not ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["seasons", "start", "blitz", "autumn", "--no-wait"],
+        ["erase", "--pool", "blitz", "--agent", "ada", "--by", "case 1", "--unknown", "--no-wait"],
+        ["partitions", "accept-loss", "0"],
+        ["partitions", "skip", "0", "--offset", "1"],
+    ],
+)
+def test_what_cannot_be_undone_is_asked_on_a_terminal(control: ControlLog, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    monkeypatch.setattr(confirm, "on_terminal", lambda: True)
+    end = control.refresh().position
+    found = CliRunner().invoke(cli.application(words[0]), words, input="n\n", catch_exceptions=False)
+    assert (found.exit_code, "This cannot be undone." in found.stderr, control.refresh().position) == (1, True, end), found.output
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_script_is_not_asked_and_a_person_says_yes(control: ControlLog, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    monkeypatch.setattr(confirm, "on_terminal", lambda: terminal)
+    words = ["seasons", "start", "blitz", "autumn", "--no-wait", *(["--yes"] if terminal else [])]
+    found = CliRunner().invoke(cli.application("seasons"), words, catch_exceptions=False)
+    assert (found.exit_code, "undone" in found.output) == (0, False), found.output
+    asked = waiting(control).season
+    assert asked is not None
+    assert asked.name == "autumn"
+
+
+def test_a_process_without_standard_input_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert confirm.confirmed("Go on?", yes=False)
 
 
 def test_settings_that_changed_during_the_confirmation_are_not_overwritten(control: ControlLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -371,7 +371,7 @@ def test_the_summary_says_what_became_of_the_outcomes_that_were_sent() -> None:
     assert standing(head, head.outcomes, None) == f"blitz: {head.outcomes} new; {counts}"
     assert standing(head, 0, head) == f"blitz: {counts}"
     assert standing(head_of(position=9, outcomes=7, duplicates=4), 4, head) == f"blitz: 0 new, 4 already counted; {counts}"
-    mixed = standing(head_of(position=9, outcomes=9, conflicts=1, dead_letters=3), 6, head)
+    mixed = standing(head_of(position=9, outcomes=9, conflicts=1, dead_letters=4), 6, head)
     assert mixed.startswith("blitz: 2 new, 1 repeat a counted id with another content and do not count, 3 refused (")
 
 

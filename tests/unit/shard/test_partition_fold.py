@@ -17,6 +17,7 @@ from services.log.protocol import Record
 from services.log.records import TopicRecords
 from services.shard import batch
 from services.shard.partition import Partition
+from services.shard.publishing.updates import head_of
 from services.state.pool import PoolState
 from services.wire import reading
 from services.wire.pools import Kind
@@ -123,7 +124,8 @@ def test_of_very_many_conflicts_the_first_thousand_and_then_each_thousandth_have
     assert [int(number.replace(",", "")) for number, _, _ in told] == [*range(1, 1001), 2000, 3000]
     rest = "the 999 conflicts before it have no dead letter"
     assert [missing for *_, missing in told] == [""] * 999 + ["of later conflicts, one of 1,000 has a dead letter", rest, rest]
-    assert partition.pools[pool].content.counts["conflicts"] == 3500
+    head = head_of(partition.pools[pool], partition, 0.0)
+    assert (head.conflicts, head.dead_letters, head.refused) == (3500, len(letters), 0)
     assert [(letter.offset, letter.item) for letter in letters[-2:]] == [(200, 9), (300, 9)]
 
 

@@ -91,7 +91,8 @@ function votes(part, named) {
 function disagree(part, named) {
   if (!part.disputed.length) return [`none: one order of the ${part.agents} agents fits all boards`];
   const [far] = part.distances;
-  return [...part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`), `largest distance: ${far.methods.map(title).join(" and ")}, which ${ordersOf(far)}`];
+  const most = far?.kendall ? [`${far.methods.map(title).join(" and ")} differ most: they ${ordersOf(far)}`] : [];
+  return [...part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`), ...most];
 }
 
 /** @param {any} part */

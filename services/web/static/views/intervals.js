@@ -2,7 +2,7 @@
 import { Live, poolUrl } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, ticks, wrapped } from "../chart.js";
-import { leftOut, nameOf, shower, some, whole } from "../format.js";
+import { count, leftOut, nameOf, shower, some, whole } from "../format.js";
 import { title } from "../methods.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
@@ -24,13 +24,14 @@ export default class Intervals extends Live {
     const why = board.intervals?.why_not ?? "this method has none in this pool";
     if (!rows.length) return html`<${Figure} title="How sure the ratings are" says=${`${name} has no intervals here: ${why}.`} file=${pool} link=${link}>${null}<//>`;
     const table = [["rank", "agent", "rating", "low", "high", "rank_low", "rank_high"], ...rows.map((/** @type {any} */ row) => [row.rank, row.agent, row.rating, row.low, row.high, row.rank_low, row.rank_high])];
+    const among = rows.length < board.total ? `the first ${whole(rows.length)} of ${count(board.total, "agent")}; the others are not drawn` : count(rows.length, "agent");
     const level = Math.round(100 * (board.intervals?.level ?? 0.95));
-    return html`<${Figure} title="How sure the ratings are" says=${`${level} % intervals of ${name}, for the first ${rows.length} agents. Where two lines overlap, the order of the two is not settled. ${settled(rows)} ${leftOut(hiddenAmong(board, AGENTS))}`} file=${`${pool}-${summary.method}-intervals`} table=${table} link=${`${link}&method=${summary.method}`}>
+    return html`<${Figure} title="How sure the ratings are" says=${`${level} % intervals of ${name}, for ${among}. Where two lines overlap, the order of the two is not settled. ${settled(rows)} ${leftOut(hiddenAmong(board, AGENTS))}`} file=${`${pool}-${summary.method}-intervals`} table=${table} link=${`${link}&method=${summary.method}`}>
       <${Sized}>${(/** @type {number} */ width) => chart(rows, width, name)}<//><//>`;
   }
 }
 
-/** Which ranks are certain, and between which ranks the others are. @param {any[]} rows */
+/** Which ranks of the drawn rows are certain, and between which ranks the others are. `settled_ranks` counts also rows that are not drawn. @param {any[]} rows */
 function settled(rows) {
   const ranked = rows.filter((row) => typeof row.rank_low === "number");
   if (!ranked.length) return "";
