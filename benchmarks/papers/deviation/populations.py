@@ -75,8 +75,9 @@ def figure_1(run: Run) -> Output:
     size = run.pick(24, 60)
     figure, axes = grid(2, len(POPULATIONS), 12.0, 5.4)
     spread, best, masses = {}, {}, {}
+    seeds = run.seeds(len(POPULATIONS))
     for place, (name, drawn) in enumerate(POPULATIONS.items()):
-        mixes = drawn(np.random.default_rng(place), size)
+        mixes = drawn(np.random.default_rng(seeds[place]), size)
         game = symmetric(population_payoffs(mixes))
         average, rated = uniform(game).ratings, deviation(game)
         mass = cce(game, target="even", options=CCEOptions(eps=1e-6)).marginals[0]
@@ -88,9 +89,7 @@ def figure_1(run: Run) -> Output:
     caption = (
         "Mixtures of rock (left), paper (right) and scissors (top). Fill: rating. Area: probability in the largest-entropy CCE (below)."
     )
-    return Output(
-        _compared(spread, best, masses), [Drawn("populations", caption, figure)], seeds=list(range(5)), note=_NOTE.format(size=size)
-    )
+    return Output(_compared(spread, best, masses), [Drawn("populations", caption, figure)], note=_NOTE.format(size=size))
 
 
 _NOTE: Final = """Five populations of {size} mixtures. The paper shows them as pictures; here are populations of the same kinds, drawn
