@@ -36,8 +36,12 @@ def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, 
         _show(one, where, seed)
     write_pages(PAPERS, where, seed)
     wrong = sum(one.result.count(Match.NO) for one in seen)
-    not_run = [one for one in seen if one.result.status is Status.NOT_RUN]
-    print(f"\n{_counts([one.result.count(kind) for one in seen for kind in _KINDS])}; {len(not_run)} items were not run. Pages: {where}")
+    lacking = sum(one.result.status is Status.NOT_RUN for one in seen)
+    counts = _counts([one.result.count(kind) for one in seen for kind in _KINDS])
+    print(f"\nItems of this run: {len(seen)}; {counts}" + f"; {lacking} without input" * bool(lacking))
+    results = [result for paper in PAPERS for result in results_of(paper, where).values()]
+    without = sum(result is None or result.status is Status.NOT_RUN for result in results)
+    print(f"Pages: {where}; {without} of their {len(results)} items are not run")
     return int(wrong > 0)
 
 

@@ -175,6 +175,23 @@ def test_a_difference_without_a_reason_fails_the_command(tmp_path, monkeypatch, 
     assert "NO MATCH x: printed 2, ours 1" in capsys.readouterr().out
 
 
+def test_the_command_and_the_pages_count_the_same_items_as_not_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("EQUIRANK_SHARED", str(tmp_path / "shared"))
+    items = [(name, lambda _: Output([equal("x", 1, 1)])) for name in ("one", "two")]
+    paper = a_paper(*items, ("three", lambda run: Output([equal("x", 1, run.shared("data/x.csv"))])))
+    for module in ("registry", "command"):
+        monkeypatch.setattr(f"benchmarks.papers.{module}.PAPERS", (paper,))
+    for name, counts, not_run in (
+        ("toys/one", "Items of this run: 1; 1 yes", 2),
+        ("toys/three", "Items of this run: 1; 0 yes; 1 without input", 2),
+        ("toys/two", "Items of this run: 1; 1 yes", 1),
+    ):
+        reproduce([name], quick=True, folder=tmp_path)
+        assert capsys.readouterr().out.splitlines()[-2:] == [counts, f"Pages: {tmp_path}; {not_run} of their 3 items are not run"]
+        assert (tmp_path / "toys.md").read_text().lower().count("not run") == not_run
+        assert f"| 0 | {not_run} |\n" in (tmp_path / "README.md").read_text()
+
+
 def test_pages_are_written_without_computing(tmp_path, monkeypatch):
     paper = a_paper(("one", lambda _: Output([equal("x", 1, 1)])))
     done(paper, tmp_path)
