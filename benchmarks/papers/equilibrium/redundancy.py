@@ -94,6 +94,11 @@ def _ranks(values: Floats) -> Ints:
     return Ranking.from_scores(values, SAME).rank
 
 
+def _places(ranks: Ints) -> Ints:
+    """Places from 1 on, all different: tied agents follow each other in the order of their numbers."""
+    return np.argsort(np.argsort(ranks, kind="stable"), kind="stable") + 1
+
+
 def _agreement_of(prompts: int, models: int, seed: int) -> float:
     """Correlation of the ranks by Elo and by Nash equilibrium, without copies."""
     ahead = preferences(prompts, models, seed)
@@ -132,8 +137,11 @@ def _agreement(first: Ints, second: Ints) -> float:
 def _drawn(found: Mapping[tuple[str, int], Floats], copies: list[int], model: int) -> Drawn:
     figure, axes = grid(1, len(METHODS), 12.0, 3.8)
     for one, method in zip(axes, METHODS, strict=True):
-        ranks = np.array([_ranks(found[method, n]) for n in copies])
-        for agent, path in enumerate(ranks.T):
+        ranks = [_ranks(found[method, n]) for n in copies]
+        for column, shared in enumerate(ranks):
+            for first, tied in zip(*np.unique(shared, return_counts=True), strict=True):
+                one.plot([column] * 2, [first, first + tied - 1], color="#DDDDDD", linewidth=9, solid_capstyle="round", zorder=1)
+        for agent, path in enumerate(np.array([_places(shared) for shared in ranks]).T):
             chosen = agent == model
             one.plot(
                 path, color=COLOURS[1] if chosen else "#999999", marker="o", linewidth=2.2 if chosen else 0.9, zorder=3 if chosen else 2
@@ -141,8 +149,9 @@ def _drawn(found: Mapping[tuple[str, int], Floats], copies: list[int], model: in
         one.set_xticks(range(len(copies)), [f"{n:,}" for n in copies])
         one.set(title=method, xlabel="copies")
         one.invert_yaxis()
-    axes[0].set_ylabel("rank")
-    return Drawn("ranks", "Rank of each model; the attacked one is coloured. Models at the same rank are tied.", figure)
+    axes[0].set_ylabel("place")
+    caption = "Place of each model; the attacked one is coloured. Models on one grey bar are tied: their rank is its uppermost place."
+    return Drawn("ranks", caption, figure)
 
 
 def game_with_copies(run: Run) -> tuple[KingOfTheHill, Ints]:
