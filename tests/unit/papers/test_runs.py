@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -272,11 +271,6 @@ def test_an_installation_without_the_checkout_says_what_to_do(tmp_path, monkeypa
     monkeypatch.setattr("services.cli.papers.__file__", str(tmp_path / "equirank_services/services/cli/papers.py"))
     with pytest.raises(InputError, match=r"must be a checkout, which has the papers' code and data: clone the project"):
         papers()
-
-
-def test_the_citation_names_the_version_of_the_project():
-    version = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert f"\nversion: {version}\n" in (running.ROOT / "CITATION.cff").read_text()
 
 
 def drawing(paper_first=0):
