@@ -160,6 +160,16 @@ def test_make_targets_in_the_docs_exist() -> None:
 # generated parts
 
 
+def test_the_docs_and_bootstrap_name_the_same_sizes_of_an_environment() -> None:
+    script = (ROOT / "scripts/bootstrap").read_text(encoding="utf-8")
+    run, everything = (re.findall(rf'^  {what}\) lock=\S+ size="([\d.]+ GB)"', script, re.MULTILINE)[0] for what in ("run", "all"))
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert re.findall(r"^scripts/bootstrap +#.*\(([\d.]+ GB)\)", contributing, re.MULTILINE) == [everything]
+    assert re.findall(r"^make run +#.*\(([\d.]+ GB)\)", contributing, re.MULTILINE) == [run]
+    assert f"The first run installs {run} into `.venv`" in README
+    assert f"({everything})" in (ROOT / "docs/papers/README.md").read_text(encoding="utf-8")
+
+
 def test_generated_docs_are_fresh() -> None:
     done = subprocess.run([sys.executable, str(ROOT / "scripts/reference"), "--check"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, ""), "run `make docs`"
