@@ -136,9 +136,12 @@ def code_digest(paper: str) -> str:
 
 @cache
 def commit_of_sources() -> str:
-    """Commit of this checkout, 12 digits, with `+` if the sources of results have changes. Empty where git or its data are missing."""
+    """Commit of this checkout, 12 digits, with `+` if the sources of results have changes. Empty where git or its data are missing.
+
+    A file of a version that is unpacked inside another repository has no data of git, and takes no commit of that repository.
+    """
     git = shutil.which("git")
-    if git is None:
+    if git is None or not (ROOT / ".git").exists():
         return ""
 
     def said(*words: str) -> str | None:

@@ -237,6 +237,9 @@ def test_the_commit_is_that_of_the_sources_and_marks_changes(tmp_path, monkeypat
     assert re.fullmatch("[0-9a-f]{12}", commit())
     (tmp_path / "ratings_core/file").write_text("two")
     assert re.fullmatch(r"[0-9a-f]{12}\+", commit())
+    (tmp_path / "unpacked/ratings_core").mkdir(parents=True)
+    monkeypatch.setattr(running, "ROOT", tmp_path / "unpacked")
+    assert commit() == ""
 
 
 def test_names_are_checked():
