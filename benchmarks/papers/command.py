@@ -13,7 +13,7 @@ DEFAULT_FOLDER: Final = ROOT / ".cache" / "papers"
 _KINDS: Final = (Match.YES, Match.NOISE, Match.EXPLAINED, Match.OTHER, Match.NO)
 
 
-def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, again: bool = False) -> int:
+def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, again: bool = False, seed: int | None = None) -> int:
     """Run the items of papers, print one line for each, and write the pages.
 
     Args:
@@ -21,6 +21,7 @@ def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, 
         quick: Small sizes.
         folder: Where results, figures and pages are stored; `.cache/papers` of the checkout by default.
         again: Compute also what is stored.
+        seed: In place of the first seed of each item that draws at random. Results are stored in the subfolder `seed-SEED`.
 
     Returns:
         The exit status: 1 if a value differs from the printed one without an explanation.
@@ -28,26 +29,30 @@ def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, 
     Raises:
         InputError: A name is unknown.
     """
-    where, papers = folder or DEFAULT_FOLDER, chosen(list(names))
+    where, papers = _folder(folder, seed), chosen(list(names))
     seen = []
-    for one in run_papers(papers, where, quick=quick, again=again):
+    for one in run_papers(papers, where, quick=quick, again=again, seed=seed):
         seen.append(one)
-        _show(one, where)
-    write_pages(PAPERS, where)
+        _show(one, where, seed)
+    write_pages(PAPERS, where, seed)
     wrong = sum(one.result.count(Match.NO) for one in seen)
-    not_run = [one for one in seen if one.result.status is Status.NOT_RUN]
-    print(f"\n{_counts([one.result.count(kind) for one in seen for kind in _KINDS])}; {len(not_run)} items were not run. Pages: {where}")
+    lacking = sum(one.result.status is Status.NOT_RUN for one in seen)
+    counts = _counts([one.result.count(kind) for one in seen for kind in _KINDS])
+    print(f"\nItems of this run: {len(seen)}; {counts}" + f"; {lacking} without input" * bool(lacking))
+    results = [result for paper in PAPERS for result in results_of(paper, where).values()]
+    without = sum(result is None or result.status is Status.NOT_RUN for result in results)
+    print(f"Pages: {where}; {without} of their {len(results)} items are not run")
     return int(wrong > 0)
 
 
-def render(folder: Path | None = None) -> None:
-    """Write the pages of all papers from the results in the folder, `.cache/papers` of the checkout by default.
+def render(folder: Path | None = None, seed: int | None = None) -> None:
+    """Write the pages of all papers from the results in the folder, or from its results of a seed.
 
-    Prints the items whose results other code computed than this checkout has.
+    The default folder is `.cache/papers` of the checkout. Prints the items whose results other code computed than this checkout has.
     """
-    where = folder or DEFAULT_FOLDER
+    where = _folder(folder, seed)
     where.mkdir(parents=True, exist_ok=True)
-    write_pages(PAPERS, where)
+    write_pages(PAPERS, where, seed)
     print(f"Pages: {where}")
     stored = [
         (paper.name, result)
@@ -62,13 +67,21 @@ def render(folder: Path | None = None) -> None:
         print(f"  {paper}/{result.item}, {f'commit {result.commit}, {result.day}' if result.commit else 'an unknown commit'}")
 
 
-def _show(one: Progress, folder: Path) -> None:
+def _folder(folder: Path | None, seed: int | None) -> Path:
+    """Where results are stored. Those of a seed have a folder of their own, so that they never replace the others."""
+    parent = folder or DEFAULT_FOLDER
+    return parent if seed is None else parent / f"seed-{seed}"
+
+
+def _show(one: Progress, folder: Path, seed: int | None) -> None:
     head = f"[{one.place:3} of {one.total}] {one.paper.name:16} {one.item.name:24}"
     if one.result.status is Status.NOT_RUN:
         print(f"{head} NOT RUN: needs {one.result.needs}", flush=True)
         return
     took = f"{one.seconds:.1f} s" if one.seconds else "stored"
     print(f"{head} {_counts([one.result.count(kind) for kind in _KINDS])} ({one.result.size}, {took})", flush=True)
+    if seed is not None and not one.result.seeds:
+        print("      draws nothing at random: the seed changes nothing", flush=True)
     for figure in one.result.figures:
         print(f"      {folder / 'figures' / figure.name}.png", flush=True)
     for value in one.result.values:

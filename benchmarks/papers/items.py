@@ -73,13 +73,11 @@ class Drawn:
 class Output:
     """What an item returns.
 
-    values: rows of the table. figures: drawn figures. seeds: seeds of all random generators, empty if the item draws nothing at random.
-    note: paragraph before the table: what was run, and where it differs from the paper.
+    values: rows of the table. figures: drawn figures. note: paragraph before the table: what was run, and where it differs from the paper.
     """
 
     values: Sequence[Value]
     figures: Sequence[Drawn] = ()
-    seeds: Sequence[int] = ()
     note: str = ""
 
 
@@ -88,15 +86,16 @@ class NotRunError(Exception):
 
 
 class Run:
-    """What an item knows of the run: sizes, progress, inputs outside the project, and results of parts that are kept.
+    """What an item knows of the run: sizes, seeds, progress, inputs outside the project, and results of parts that are kept.
 
     Attributes:
         sized: True once the item has asked for the size. An item that never asks has the same result in both sizes.
+        used_seeds: Seeds that the item has asked for. It is empty if the item draws nothing at random.
     """
 
-    def __init__(self, *, quick: bool, parts: Path, name: str = "") -> None:
-        self.sized = False
-        self._quick, self._parts, self._name, self._shown = quick, parts, name, time.monotonic()
+    def __init__(self, *, quick: bool, parts: Path, name: str = "", seed: int | None = None) -> None:
+        self.sized, self.used_seeds = False, list[int]()
+        self._quick, self._parts, self._name, self._seed, self._shown = quick, parts, name, seed, time.monotonic()
 
     @property
     def quick(self) -> bool:
@@ -107,6 +106,13 @@ class Run:
     def pick(self, quick: T, full: T) -> T:
         """The value for this run's size."""
         return quick if self.quick else full
+
+    def seeds(self, count: int, first: int = 0) -> list[int]:
+        """Consecutive seeds from `first` on, or from the run's seed if it has one. An item takes the seeds of all its generators here."""
+        start = first if self._seed is None else self._seed
+        seeds = list(range(start, start + count))
+        self.used_seeds += seeds
+        return seeds
 
     def part(self, name: str, compute: Callable[[], Any]) -> Any:
         """Return the stored result of a part, or compute and store it, so that an interrupted run resumes after its last part.

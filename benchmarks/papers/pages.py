@@ -20,8 +20,18 @@ scripts/bootstrap                                       # once: .venv with every
 .venv/bin/equirank papers --full --output docs/papers   # all in full size, into these pages (make papers)
 ```
 
-The last line of a table or figure on a paper's page has the name of its item. Without `--output`, results and pictures go to
-`.cache/papers`.
+The last line of a table or figure on a paper's page has the name of its item, and its seeds if it draws at random. Without `--output`,
+results and pictures go to `.cache/papers`.
+
+Another seed shows how much of a value is chance:
+
+```sh
+.venv/bin/equirank papers soft_condorcet/table-3 --seed 5
+```
+
+The first seed of the item becomes 5, and its other seeds follow. Results of a seed go to a subfolder, here `.cache/papers/seed-5`, so they
+never replace the committed ones. For an item without seeds, the command says that it draws nothing at random. A statement that fails with
+the other seed is a *no*, and the command ends with status 1.
 
 | paper | items | compared values | match | within noise | no, explained | no, other input | no | items not run |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -42,12 +52,15 @@ Why the pages are built like this: [decision 75](../decisions/0075-papers.md).
 _OLDER: Final = """
 The last line of an item says which commit computed it. Code of a later commit may give another value. The command computes again what
 other code computed, and `equirank papers --pages --output docs/papers` lists it."""
+_OTHER_SEED: Final = """
+
+**Another seed.** Seeds of these results begin at {seed}. The committed results, with the first seeds of the items, are in `docs/papers`."""
 
 
-def write_pages(papers: Sequence[Paper], folder: Path) -> None:
-    """Write the page of each paper, and README.md, from the results in the folder."""
+def write_pages(papers: Sequence[Paper], folder: Path, seed: int | None = None) -> None:
+    """Write the page of each paper, and README.md, from the results in the folder, which are those of a seed if one is given."""
     for paper in papers:
-        folder.joinpath(f"{paper.name}.md").write_text(paper_page(paper, folder), encoding="utf-8")
+        folder.joinpath(f"{paper.name}.md").write_text(paper_page(paper, folder, seed), encoding="utf-8")
     folder.joinpath("README.md").write_text(summary_page(papers, folder), encoding="utf-8")
 
 
@@ -56,10 +69,10 @@ def summary_page(papers: Sequence[Paper], folder: Path) -> str:
     return _SUMMARY_HEAD + "".join(_summary_row(paper, results_of(paper, folder)) for paper in papers) + _SUMMARY_END
 
 
-def paper_page(paper: Paper, folder: Path) -> str:
+def paper_page(paper: Paper, folder: Path, seed: int | None = None) -> str:
     """The page of a paper."""
     results = results_of(paper, folder)
-    head = f"# {paper.title}\n\n{paper.reference}\n\n{paper.about.strip()}\n\n{_made(paper, results)}\n"
+    head = f"# {paper.title}\n\n{paper.reference}\n\n{paper.about.strip()}\n\n{_made(paper, results, seed)}\n"
     return head + "".join(_section(item, results[item.name]) for item in paper.items)
 
 
@@ -75,13 +88,14 @@ def _summary_row(paper: Paper, results: dict[str, Stored | None]) -> str:
     return _row(cells)
 
 
-def _made(paper: Paper, results: dict[str, Stored | None]) -> str:
+def _made(paper: Paper, results: dict[str, Stored | None], seed: int | None) -> str:
     versions = sorted(
         {", ".join(f"{name} {number}" for name, number in one.versions.items()) for one in results.values() if one is not None}
     )
-    command = f"```sh\n.venv/bin/equirank papers {paper.name} --full --output docs/papers\n```\n"
+    where = "--output docs/papers" if seed is None else f"--seed {seed}"
+    command = f"```sh\n.venv/bin/equirank papers {paper.name} --full {where}\n```\n"
     head = f"Made by this command, with {'; '.join(versions) or 'nothing yet'}:\n\n{command.strip()}\n"
-    return head + _OLDER
+    return head + _OLDER + ("" if seed is None else _OTHER_SEED.format(seed=seed))
 
 
 def _section(item: Item, result: Stored | None) -> str:

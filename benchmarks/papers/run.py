@@ -46,7 +46,8 @@ class Stored:
 
     size: `quick` or `full`; `full` also of an item that has one size. code: digest of the code that computed it. commit: of the checkout
     then, with `+` if its sources had changes; empty if unknown. day: of the computation, ISO date in UTC; empty if unknown. versions: of
-    Python and packages. needs: what an item needs that was not run.
+    Python and packages. seeds: of all random generators; empty if the item draws nothing at random. needs: what an item needs that was
+    not run.
     """
 
     item: str
@@ -79,7 +80,7 @@ class Progress:
     total: int
 
 
-def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: bool = False) -> Iterator[Progress]:
+def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: bool = False, seed: int | None = None) -> Iterator[Progress]:
     """Run all items of papers whose results are not in the folder, and yield each item's result.
 
     A stored full result also serves a quick run. A result of other code, of smaller sizes, or without its input is computed. If an item's
@@ -90,13 +91,14 @@ def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: boo
         folder: Where results, figures and results of parts are stored.
         quick: Small sizes.
         again: Compute also what is stored.
+        seed: In place of each item's first seed. A folder has results of one seed: a stored result does not say which was asked for.
     """
     work = [(paper, item) for paper in papers for item in paper.items]
     for place, (paper, item) in enumerate(work, 1):
         code, began = code_digest(paper.name), time.monotonic()
         stored = read_result(folder, paper.name, item.name)
         if again or stored is None or stored.status is Status.NOT_RUN or stored.code != code or (stored.size == "quick" and not quick):
-            computed = _computed(paper, item, folder, quick=quick, code=code)
+            computed = _computed(paper, item, folder, quick=quick, code=code, seed=seed)
             if stored is None or computed.status is Status.DONE:
                 write_json(_result_file(folder, paper.name, item.name), asdict(computed))
             yield Progress(paper, item, computed, time.monotonic() - began, place, len(work))
@@ -134,9 +136,12 @@ def code_digest(paper: str) -> str:
 
 @cache
 def commit_of_sources() -> str:
-    """Commit of this checkout, 12 digits, with `+` if the sources of results have changes. Empty where git or its data are missing."""
+    """Commit of this checkout, 12 digits, with `+` if the sources of results have changes. Empty where git or its data are missing.
+
+    A file of a version that is unpacked inside another repository has no data of git, and takes no commit of that repository.
+    """
     git = shutil.which("git")
-    if git is None:
+    if git is None or not (ROOT / ".git").exists():
         return ""
 
     def said(*words: str) -> str | None:
@@ -147,19 +152,19 @@ def commit_of_sources() -> str:
     return "" if commit is None or changed is None else commit + "+" * bool(changed)
 
 
-def _computed(paper: Paper, item: Item, folder: Path, *, quick: bool, code: str) -> Stored:
+def _computed(paper: Paper, item: Item, folder: Path, *, quick: bool, code: str, seed: int | None) -> Stored:
     size = "quick" if quick else "full"
     parts = folder / "parts" / f"{code}-{size}" / paper.name / item.name
     versions = {"Python": platform.python_version()} | {package: version(package) for package in PACKAGES}
     commit, day = commit_of_sources(), datetime.now(UTC).date().isoformat()
-    run = Run(quick=quick, parts=parts, name=f"{paper.name} {item.name}")
+    run = Run(quick=quick, parts=parts, name=f"{paper.name} {item.name}", seed=seed)
     try:
         output = item.compute(run)
     except NotRunError as missing:
         return Stored(item.name, Status.NOT_RUN, size, code, versions, needs=str(missing), commit=commit, day=day)
     figures, size = _saved(paper, item, output, folder), "quick" if quick and run.sized else "full"
     _remove_parts(parts, folder)
-    values, seeds = list(output.values), list(output.seeds)
+    values, seeds = list(output.values), list(dict.fromkeys(run.used_seeds))
     return Stored(item.name, Status.DONE, size, code, versions, values, figures, seeds, output.note, commit=commit, day=day)
 
 

@@ -17,6 +17,13 @@ def papers(
     full: Annotated[bool, typer.Option("--full/--quick", help="Sizes of the papers, without a limit of time, or small ones.")] = False,
     output: Annotated[Path | None, typer.Option(help="Folder of results, figures and pages (.cache/papers of the checkout).")] = None,
     again: Annotated[bool, typer.Option("--again", help="Compute also results that are stored.")] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Replace the first seed of each item that draws at random; its other seeds follow. Results go to the subfolder seed-SEED.",
+        ),
+    ] = None,
     pages: Annotated[
         bool,
         typer.Option("--pages", help="Compute nothing: write the pages of all papers from stored results, and list those of other code."),
@@ -34,6 +41,6 @@ def papers(
     load("matplotlib", "bench", "equirank papers")
     command = import_module("benchmarks.papers.command")  # by name: the package must not need it
     if pages:
-        command.render(output)
+        command.render(output, seed)
     else:
-        raise typer.Exit(command.reproduce(names or [], quick=not full, folder=output, again=again))
+        raise typer.Exit(command.reproduce(names or [], quick=not full, folder=output, again=again, seed=seed))

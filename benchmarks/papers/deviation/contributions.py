@@ -37,9 +37,9 @@ def split(scores: Floats, models: list[str], tasks: list[str]) -> tuple[Floats, 
 
 
 @PAPER.item("figure-2", "Figure 2 (section 5.2)", "Models on tasks, and contributions of tasks to ratings")
-def figure_2(_: Run) -> Output:
+def figure_2(run: Run) -> Output:
     models, tasks = [f"model {n}" for n in range(1, MODELS + 1)], [f"task {n}" for n in range(1, TASKS + 1)]
-    scores = table(0)
+    scores = table(*run.seeds(1))
     ratings, parts = split(scores, models, tasks)
     average = uniform(agent_vs_agent_vs_task(scores, agents=models, tasks=tasks).game).ratings
     tied = np.flatnonzero(ratings >= ratings.max() - TIED)
@@ -63,7 +63,6 @@ def figure_2(_: Run) -> Output:
             unprinted("most salient Atari games", salient),
         ],
         [_drawn(scores, ratings, average, parts)],
-        seeds=[0],
         note=f"""The paper takes LiveBench's judgments of 18 August 2024, which are not part of this project. Here are {MODELS} synthetic
 models on {TASKS} tasks, where four strong models lead on one task each, and the paper's own Atari table. The paper's formula for a
 contribution has the deviating model in the equilibrium's probability; here it has not, as otherwise the contributions do not sum to the

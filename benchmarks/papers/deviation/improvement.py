@@ -62,23 +62,23 @@ def dense(play: TiltedJoint, shape: tuple[int, ...]) -> Floats:
 
 @PAPER.item("figure-3", "Figure 3 (section 5.3, C.1)", "Improvement of policies by ratings")
 def figure_3(run: Run) -> Output:
-    iterations, seeds = run.pick(10, 100), run.pick(1, 6)
-    cells = [(name, rating, seed) for name in GAMES for rating in RATINGS for seed in range(seeds)]
+    iterations, seeds = run.pick(10, 100), run.seeds(run.pick(1, 6))
+    cells = [(name, rating, seed) for name in GAMES for rating in RATINGS for seed in seeds]
     parts = (
         (f"{name}-{rating}-{seed}".replace(" ", "-"), partial(improved, name, rating, seed, iterations)) for name, rating, seed in cells
     )
     found = dict(zip(cells, run.each(parts, len(cells)), strict=True))
     curves = {
-        (name, rating): {key: np.array([found[name, rating, seed][key] for seed in range(seeds)]) for key in ("gap", "payoff")}
+        (name, rating): {key: np.array([found[name, rating, seed][key] for seed in seeds]) for key in ("gap", "payoff")}
         for name in GAMES
         for rating in RATINGS
     }
-    note = f"""{seeds} runs of {iterations} iterations for each rating, both ratings from the same first policies. The paper states
+    note = f"""{len(seeds)} runs of {iterations} iterations for each rating, both ratings from the same first policies. The paper states
 neither, and shows curves. A reduction is the mean of the last quarter of the iterations below the first population's gap. Policies have
 weights drawn uniformly from 0 to 1 in each information set. The distribution over the population is the CCE of largest entropy (MECCE),
 with gains up to {_EPS:g}."""
     compared = [unprinted("claims", "not compared", "short runs decide none of them")] if run.quick else _compared(curves)
-    return Output(compared, [_drawn(curves)], seeds=list(range(seeds)), note=note)
+    return Output(compared, [_drawn(curves)], note=note)
 
 
 Curves = Mapping[tuple[str, str], Mapping[str, Floats]]

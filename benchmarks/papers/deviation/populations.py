@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 
 from benchmarks.papers.deviation.paper import PAPER
 from benchmarks.papers.deviation.shapley import payoffs, symmetric
@@ -75,8 +76,9 @@ def figure_1(run: Run) -> Output:
     size = run.pick(24, 60)
     figure, axes = grid(2, len(POPULATIONS), 12.0, 5.4)
     spread, best, masses = {}, {}, {}
+    seeds = run.seeds(len(POPULATIONS))
     for place, (name, drawn) in enumerate(POPULATIONS.items()):
-        mixes = drawn(np.random.default_rng(place), size)
+        mixes = drawn(np.random.default_rng(seeds[place]), size)
         game = symmetric(population_payoffs(mixes))
         average, rated = uniform(game).ratings, deviation(game)
         mass = cce(game, target="even", options=CCEOptions(eps=1e-6)).marginals[0]
@@ -85,12 +87,14 @@ def figure_1(run: Run) -> Output:
         _scatter(axes[len(POPULATIONS) + place], mixes, rated.ratings, mass, "")
     axes[0].set_ylabel("uniform")
     axes[len(POPULATIONS)].set_ylabel("deviation")
+    bar = figure.colorbar(ScalarMappable(cmap=SEQUENTIAL), ax=axes, ticks=[0, 0.5, 1], shrink=0.6, aspect=30)
+    bar.set_ticklabels(["lowest", "middle, or\nall equal", "highest"])
+    bar.set_label("rating within its panel")
     caption = (
-        "Mixtures of rock (left), paper (right) and scissors (top). Fill: rating. Area: probability in the largest-entropy CCE (below)."
+        "Mixtures of rock (left), paper (right) and scissors (top). Fill: rating, from the lowest to the highest of its panel; the middle "
+        "colour if all are equal. Area: probability in the largest-entropy CCE (below)."
     )
-    return Output(
-        _compared(spread, best, masses), [Drawn("populations", caption, figure)], seeds=list(range(5)), note=_NOTE.format(size=size)
-    )
+    return Output(_compared(spread, best, masses), [Drawn("populations", caption, figure)], note=_NOTE.format(size=size))
 
 
 _NOTE: Final = """Five populations of {size} mixtures. The paper shows them as pictures; here are populations of the same kinds, drawn
@@ -124,11 +128,12 @@ def _compared(spread: Mapping[str, float], best: Mapping[str, str], masses: Mapp
 def _scatter(axes: Axes, mixes: Floats, ratings: Floats, mass: Floats, title: str) -> None:
     x, y = (mixes @ CORNERS).T
     axes.plot(*CORNERS[[0, 1, 2, 0]].T, color="#999999", linewidth=0.8)
-    level = ratings if np.ptp(ratings) > TOLERANCE else np.full(len(ratings), ratings.mean())
-    axes.scatter(x, y, c=level, s=14 + 900 * mass, cmap=SEQUENTIAL, edgecolors="black", linewidths=0.5, alpha=0.9)
-    for name, (left, up), shift in zip("RPS", CORNERS, ((-0.07, -0.05), (0.07, -0.05), (0.0, 0.06)), strict=True):
+    spread = float(np.ptp(ratings))
+    level = (ratings - ratings.min()) / spread if spread > TOLERANCE else np.full(len(ratings), 0.5)
+    axes.scatter(x, y, c=level, s=14 + 900 * mass, cmap=SEQUENTIAL, vmin=0, vmax=1, edgecolors="black", linewidths=0.5, alpha=0.9)
+    for name, (left, up), shift in zip("RPS", CORNERS, ((-0.13, -0.08), (0.13, -0.08), (0.0, 0.15)), strict=True):
         axes.text(left + shift[0], up + shift[1], name, ha="center", va="center")
-    axes.set(title=title, xticks=[], yticks=[], aspect="equal", xlim=(-0.15, 1.15), ylim=(-0.15, 1.05))
+    axes.set(title=title, xticks=[], yticks=[], aspect="equal", xlim=(-0.2, 1.2), ylim=(-0.2, 1.1))
     axes.grid(visible=False)
     for side in axes.spines.values():
         side.set_visible(False)

@@ -87,17 +87,18 @@ def _separation(prompts: Floats, models: Floats, now: Weights) -> Floats:
 @PAPER.item("figure-1", "Figures 1 and 2 (sections 1.1 and 4.1)", "Improvement paths under Elo and under equilibrium ratings")
 def figure_1(run: Run) -> Output:
     trials, iterations = run.pick(2, 32), run.pick(8, 24)
-    cells = [(kind, seed) for kind in KINDS for seed in range(trials)]
+    seeds = run.seeds(trials)
+    cells = [(kind, seed) for kind in KINDS for seed in seeds]
     parts = ((f"{kind}-{seed}".replace(", ", "-").replace(" ", "-"), partial(grown, kind, seed, iterations)) for kind, seed in cells)
     found = dict(zip(cells, run.each(parts, len(cells)), strict=True))
-    curves = {kind: np.array([found[kind, seed]["entropies"] for seed in range(trials)]) for kind in KINDS}
+    curves = {kind: np.array([found[kind, seed]["entropies"] for seed in seeds]) for kind in KINDS}
     note = f"""{trials} trials (the paper has 32) of {iterations} iterations (the paper states no number) with {SKILLS} skills,
 {FIRST_PROMPTS} prompts and {FIRST_MODELS} models to begin with, all from the uniform Dirichlet distribution. The paper's pseudocode is in
 an appendix that is not at hand, so these rules are ours: a new model is the sum of as few improvements as give it the highest rating, each
 the best of {DRAWN} drawn ones; a new prompt is the best of {DRAWN} by separability (Elo) or by its rating at the equilibrium (NE). Entropy
 is that of the mean skill, in nats; its largest value is {np.log(SKILLS):.2f}."""
     compared = [unprinted("claims", "not compared", "few and short trials decide none of them")] if run.quick else _compared(curves)
-    return Output(compared, [_drawn(curves), _paths({kind: found[kind, 0] for kind in KINDS})], seeds=list(range(trials)), note=note)
+    return Output(compared, [_drawn(curves), _paths({kind: found[kind, seeds[0]] for kind in KINDS})], note=note)
 
 
 def _compared(curves: Mapping[str, Floats]) -> list[Value]:

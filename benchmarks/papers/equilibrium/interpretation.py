@@ -43,7 +43,7 @@ def figure_4(run: Run) -> Output:
     copies = len(original) - len(np.unique(original))
     note = f"""The game of figure 3 with {copies} copies of prompts, not merged. A rating is a regret: 0 for the best prompts, and
 every prompt with support is among them."""
-    return Output(values, [_support(rating, support, single), _payoffs(game.ahead, rating)], seeds=[1], note=note)
+    return Output(values, [_support(rating, support, single), _payoffs(game.ahead, rating)], note=note)
 
 
 def _support(rating: Floats, support: Floats, single: Floats) -> Drawn:
@@ -88,7 +88,6 @@ def figure_5(run: Run) -> Output:
             ),
         ],
         [_bars(values, found.ratings)],
-        seeds=[1],
         note=f"""The game of figure 3 without copies, at the CCE nearest to the affinity target. The paper groups models by their makers;
 the synthetic models have none, so {FAMILIES} families are assigned by their numbers. Which family helps which model is a statement about
 the paper's data.""",

@@ -34,11 +34,11 @@ AFFINITY: Final = AffinityTarget(floor=0.0)
 METHODS: Final = ("Elo", "NE, affinity", "CCE, affinity", "NE, Shannon", "CCE, Shannon")
 
 
-def attacked(ahead: Floats, copies: int, model: int) -> Ints:
+def attacked(ahead: Floats, copies: int, model: int, seed: int) -> Ints:
     """Indices of all prompts, followed by drawn copies of those on which a model does badly."""
     mean = ahead[:, model, :].mean(axis=1)
     odds = np.exp(-SHARPNESS * (mean - mean.min()))
-    drawn = np.random.default_rng(SEED).choice(len(ahead), copies, p=odds / odds.sum())
+    drawn = np.random.default_rng(seed).choice(len(ahead), copies, p=odds / odds.sum())
     return np.concatenate([np.arange(len(ahead)), drawn])
 
 
@@ -70,28 +70,33 @@ def first_by_elo(ahead: Floats) -> int:
     return int(elo(ahead).argmax())
 
 
-def _cell(prompts: int, models: int, copies: int, method: str) -> list[float]:
-    ahead = preferences(prompts, models, SEED)
-    return [float(rating) for rating in ratings(ahead[attacked(ahead, copies, first_by_elo(ahead))], method)]
+def _cell(prompts: int, models: int, copies: int, method: str, seed: int) -> list[float]:
+    ahead = preferences(prompts, models, seed)
+    return [float(rating) for rating in ratings(ahead[attacked(ahead, copies, first_by_elo(ahead), seed)], method)]
 
 
 @PAPER.item("figure-3", "Figure 3 (section 4.2)", "Ranks of models while redundant prompts are added")
 def figure_3(run: Run) -> Output:
-    prompts, models, copies = sizes_of(run)
+    (prompts, models, copies), (game_seed,) = sizes_of(run), run.seeds(1, SEED)
     cells = [(method, n) for method in METHODS for n in copies]
-    parts = ((f"{method}-{n}".replace(", ", "-"), partial(_cell, prompts, models, n, method)) for method, n in cells)
+    parts = ((f"{method}-{n}".replace(", ", "-"), partial(_cell, prompts, models, n, method, game_seed)) for method, n in cells)
     found = dict(zip(cells, map(np.array, run.each(parts, len(cells))), strict=True))
-    model = first_by_elo(preferences(prompts, models, SEED))
-    agreements = run.each(((f"agreement-{seed}", partial(_agreement_of, prompts, models, seed)) for seed in range(DRAWS)), DRAWS)
+    model = first_by_elo(preferences(prompts, models, game_seed))
+    agreements = run.each(((f"agreement-{seed}", partial(_agreement_of, prompts, models, seed)) for seed in run.seeds(DRAWS)), DRAWS)
     note = f"""{prompts} prompts and {models} models with synthetic preferences in halves from -1 to 1
 (`benchmarks.workloads.preferences`); the paper's have a private judge on arena-hard. Copies of prompts are drawn from
 softmax(-{SHARPNESS:g} x mean lead of the attacked model), which is the first by Elo. Copies are solved as strategies of their own (merge
 off). A CCE leaves gains of up to {EPS:g}. The affinity targets have no floor."""
-    return Output(_compared(found, copies, model, agreements), [_drawn(found, copies, model)], seeds=[SEED, *range(DRAWS)], note=note)
+    return Output(_compared(found, copies, model, agreements), [_drawn(found, copies, model)], note=note)
 
 
 def _ranks(values: Floats) -> Ints:
     return Ranking.from_scores(values, SAME).rank
+
+
+def _places(ranks: Ints) -> Ints:
+    """Places from 1 on, all different: tied agents follow each other in the order of their numbers."""
+    return np.argsort(np.argsort(ranks, kind="stable"), kind="stable") + 1
 
 
 def _agreement_of(prompts: int, models: int, seed: int) -> float:
@@ -132,8 +137,11 @@ def _agreement(first: Ints, second: Ints) -> float:
 def _drawn(found: Mapping[tuple[str, int], Floats], copies: list[int], model: int) -> Drawn:
     figure, axes = grid(1, len(METHODS), 12.0, 3.8)
     for one, method in zip(axes, METHODS, strict=True):
-        ranks = np.array([_ranks(found[method, n]) for n in copies])
-        for agent, path in enumerate(ranks.T):
+        ranks = [_ranks(found[method, n]) for n in copies]
+        for column, shared in enumerate(ranks):
+            for first, tied in zip(*np.unique(shared, return_counts=True), strict=True):
+                one.plot([column] * 2, [first, first + tied - 1], color="#DDDDDD", linewidth=9, solid_capstyle="round", zorder=1)
+        for agent, path in enumerate(np.array([_places(shared) for shared in ranks]).T):
             chosen = agent == model
             one.plot(
                 path, color=COLOURS[1] if chosen else "#999999", marker="o", linewidth=2.2 if chosen else 0.9, zorder=3 if chosen else 2
@@ -141,19 +149,20 @@ def _drawn(found: Mapping[tuple[str, int], Floats], copies: list[int], model: in
         one.set_xticks(range(len(copies)), [f"{n:,}" for n in copies])
         one.set(title=method, xlabel="copies")
         one.invert_yaxis()
-    axes[0].set_ylabel("rank")
-    return Drawn("ranks", "Rank of each model; the attacked one is coloured. Models at the same rank are tied.", figure)
+    axes[0].set_ylabel("place")
+    caption = "Place of each model; the attacked one is coloured. Models on one grey bar are tied: their rank is its uppermost place."
+    return Drawn("ranks", caption, figure)
 
 
 def game_with_copies(run: Run) -> tuple[KingOfTheHill, Ints]:
     """The game with a quarter of the largest number of copies, and the original prompt of each of its prompts."""
-    prompts, models, copies = sizes_of(run)
-    ahead = preferences(prompts, models, SEED)
-    original = attacked(ahead, copies[-1] // 4, first_by_elo(ahead))
+    (prompts, models, copies), (seed,) = sizes_of(run), run.seeds(1, SEED)
+    ahead = preferences(prompts, models, seed)
+    original = attacked(ahead, copies[-1] // 4, first_by_elo(ahead), seed)
     return KingOfTheHill.of(ahead[original]), original
 
 
 def plain_game(run: Run) -> KingOfTheHill:
     """The game without copies."""
     prompts, models, _ = sizes_of(run)
-    return KingOfTheHill.of(preferences(prompts, models, SEED))
+    return KingOfTheHill.of(preferences(prompts, models, *run.seeds(1, SEED)))

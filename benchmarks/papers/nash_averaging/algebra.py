@@ -21,8 +21,8 @@ from ratings_core.solution import Floats
 @PAPER.item(
     "propositions", "Section 2, propositions 1 to 3", "Fixed points of Elo, the Schur form by singular values, and the Hodge decomposition"
 )
-def propositions(_: Run) -> Output:
-    rng = np.random.default_rng(0)
+def propositions(run: Run) -> Output:
+    rng = np.random.default_rng(run.seeds(1))
     chances = 1 / (1 + np.exp(-2 * antisymmetric(rng, 6)))
     ratings = centred_elo(chances) * math.log(10) / 400
     predicted = 1 / (1 + np.exp(-np.subtract.outer(ratings, ratings)))
@@ -43,7 +43,7 @@ def propositions(_: Run) -> Output:
         equal("Hodge: largest divergence of rot", 0.0, flow.certificate.value, tolerance=EXACT),
         equal("Hodge: energies of grad and rot sum to the energy", flow.energy, parts, tolerance=EXACT),
     ]  # fmt: skip
-    return Output(values, seeds=[0], note="Six agents with random log odds; four agents and six tasks for proposition 2.")
+    return Output(values, note="Six agents with random log odds; four agents and six tasks for proposition 2.")
 
 
 @PAPER.item("latent-skills", "Section 3.3", "Agents against tasks: averages, and latent skills by singular values")

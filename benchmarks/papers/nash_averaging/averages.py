@@ -79,7 +79,7 @@ def beatable(matrix: Floats, mix: Floats) -> float:
 @PAPER.item("theorem-1", "Theorem 1", "Invariant, continuous, interpretable: agents against agents")
 def theorem_1(run: Run) -> Output:
     trials = run.pick(20, 200)
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(run.seeds(1, 7))
     moved = margin = 0.0
     for _ in range(trials):
         A = antisymmetric(rng, int(rng.integers(2, 9)))
@@ -105,7 +105,7 @@ def theorem_1(run: Run) -> Output:
         equal("P3 (i): mix of a cyclic game of seven agents", np.full(7, 1 / 7), uniform_mix, tolerance=1e-8),
         equal("P3 (ii): mix of ratings 2, 2, 1, -5", (0.5, 0.5, 0.0, 0.0), best, tolerance=1e-8),
     ]
-    return Output(values, seeds=[7], note=f"{trials} random antisymmetric matrices of 2 to 8 agents.")
+    return Output(values, note=f"{trials} random antisymmetric matrices of 2 to 8 agents.")
 
 
 @PAPER.item("theorem-2", "Appendix D, theorem 2", "Invariant and interpretable: agents against tasks")

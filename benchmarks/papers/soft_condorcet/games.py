@@ -39,12 +39,14 @@ ONLINE: Final[dict[str, Rater[Any]]] = {
     "SCO, alpha 0.02": Sco(alpha=0.02),
     "Elo, K 32": Elo(),
 }
+GAMES_SEED: Final = 2
+"""Seed of the synthetic games, if the run has none."""
 
 
 @cache
-def split(seed: int, games: int, agents: int, held: int) -> tuple[Games, Games]:
-    """Training and test games of a seed. All players of test games have training games."""
-    return held_out(free_for_alls(games, agents), agents, held, seed=seed)
+def split(seed: int, drawn: int, games: int, agents: int, held: int) -> tuple[Games, Games]:
+    """Training and test games of a seed, of the games that the seed `drawn` draws. All players of test games have training games."""
+    return held_out(free_for_alls(games, agents, seed=drawn), agents, held, seed=seed)
 
 
 def wrong_pairs(ratings: Floats, games: Games) -> float:
@@ -64,10 +66,10 @@ def along(rater: Rater[Any], batches: list[Games], agents: int, test: Games) -> 
     return found
 
 
-def offline(seed: int, sizes: tuple[int, int, int], steps: list[int]) -> dict[str, Any]:
+def offline(seed: int, drawn: int, sizes: tuple[int, int, int], steps: list[int]) -> dict[str, Any]:
     """Distances of every method to the test games of one split; those of descents after each number of steps."""
     agents = sizes[1]
-    train, test = split(seed, *sizes)
+    train, test = split(seed, drawn, *sizes)
     votes = Profile.from_orders(train, names=tuple(map(str, range(agents))))
     counts = votes.pair_counts("unknown")
     met = of_tally(counts, agents)
@@ -87,9 +89,9 @@ def offline(seed: int, sizes: tuple[int, int, int], steps: list[int]) -> dict[st
     }
 
 
-def online(seed: int, sizes: tuple[int, int, int], points: int) -> dict[str, list[float]]:
+def online(seed: int, of_split: int, drawn: int, sizes: tuple[int, int, int], points: int) -> dict[str, list[float]]:
     """Distances of the online raters along one pass over the training games of one split in a drawn order."""
-    train, test = split(0, *sizes)
+    train, test = split(of_split, drawn, *sizes)
     order = np.random.default_rng(seed).permutation(len(train))
     batches = [train[part] for part in np.array_split(order, points)]
     return {name: along(rater, batches, sizes[1], test) for name, rater in ONLINE.items()}
@@ -108,7 +110,8 @@ each other and not with the printed ones. """
 def figure_3(run: Run) -> Output:
     sizes, splits = _sizes(run), run.pick(2, 12)
     steps = [int(n) for n in run.pick(np.arange(1, 6) * 1_000, np.arange(1, 7) * 20_000)]
-    runs = run.each(((f"split-{seed}", partial(offline, seed, sizes, steps)) for seed in range(splits)), splits)
+    (drawn,), seeds = run.seeds(1, GAMES_SEED), run.seeds(splits)
+    runs = run.each(((f"split-{seed}", partial(offline, seed, drawn, sizes, steps)) for seed in seeds), splits)
     curves = {name: np.array([one[name] for one in runs]) for name in runs[0]}
     best = {name: float(values.mean(axis=0).min()) for name, values in curves.items()}
     printed = PUBLISHED["KTD_test"]
@@ -140,7 +143,7 @@ def figure_3(run: Run) -> Output:
         _SYNTHETIC.format(sizes=f"{sizes[0]:,} games of {sizes[1]:,} players")
         + f"{splits} splits (the paper has 50); {sizes[2]:,} test games each."
     )
-    return Output(values, [_drawn_offline(curves, steps)], seeds=list(range(splits)), note=text)
+    return Output(values, [_drawn_offline(curves, steps)], note=text)
 
 
 _OTHER_GAMES: Final = "other games: which method predicts best depends on how skills and activity are distributed"
@@ -149,7 +152,8 @@ _OTHER_GAMES: Final = "other games: which method predicts best depends on how sk
 @PAPER.item("figure-6", "Figure 6 (E.4)", "SCO and Elo online, one game at a time")
 def figure_6(run: Run) -> Output:
     sizes, passes = _sizes(run), run.pick(3, 50)
-    runs = run.each(((f"pass-{seed}", partial(online, seed, sizes, 10)) for seed in range(passes)), passes)
+    (drawn,), seeds = run.seeds(1, GAMES_SEED), run.seeds(passes)
+    runs = run.each(((f"pass-{seed}", partial(online, seed, seeds[0], drawn, sizes, 10)) for seed in seeds), passes)
     curves = {name: np.array([one[name] for one in runs]) for name in ONLINE}
     last = {name: float(values[:, -1].mean()) for name, values in curves.items()}
     elo = last["Elo, K 32"]
@@ -179,7 +183,7 @@ def figure_6(run: Run) -> Output:
         ),
     ]
     text = _SYNTHETIC.format(sizes=f"{sizes[0]:,} games of {sizes[1]:,} players") + f"{passes} orders of the training games, one pass each."
-    return Output(values, [_drawn_online(curves)], seeds=list(range(passes)), note=text)
+    return Output(values, [_drawn_online(curves)], note=text)
 
 
 def _drawn_offline(curves: dict[str, Floats], steps: list[int]) -> Drawn:

@@ -64,7 +64,7 @@ def figure_5(run: Run) -> Output:
     samples, sets = run.pick(200, 500), run.pick(10, 30)
     skills = np.array(PUBLISHED["true_skills"])
     truth = Ranking.from_scores(skills)
-    all_sets = [sampled(seed, samples, truth) for seed in range(sets)]
+    all_sets = [sampled(seed, samples, truth) for seed in run.seeds(sets)]
     exact = [one for one in all_sets if one.rankings[0][0] == truth]
     mode, last = np.mean([one.off for one in all_sets], axis=0)
     gaps = [abs(skills[one.pair[0]] - skills[one.pair[1]]) for one in all_sets]
@@ -87,7 +87,6 @@ def figure_5(run: Run) -> Output:
             unprinted("probability of the mode, median", float(np.median([one.rankings[0][1] for one in all_sets]))),
         ],
         [_drawn(max(exact or all_sets, key=lambda one: len(one.rankings)), truth)],
-        seeds=list(range(sets)),
         note=f"""The paper prints the skills of one data set, but neither its contests nor how many they are: here are {sets} data sets of
 {CONTESTS} skill-matched contests of four, and {samples:,} samples of each. Agents count as nearly equal if their skills differ by at most
 one deviation of a performance, 5. The figure shows the data set with the most rankings among those whose mode is the true ranking.""",

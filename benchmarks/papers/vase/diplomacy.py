@@ -150,8 +150,9 @@ def split_errors(methods: dict[str, Rate], games: Ids, players: int, tested: int
 def experiment(run: Run, methods: dict[str, Rate], games: int, players: int, tested: int) -> tuple[list[Value], Drawn, int]:
     """Mean errors of methods over random splits of synthetic games, as rows and as a figure. Also returns the number of splits."""
     splits = run.pick(3, 50)
-    played = synthetic_games(0, games, players)
-    parts = [(f"split-{seed}", lambda seed=seed: split_errors(methods, played, players, tested, seed)) for seed in range(1, splits + 1)]
+    first, *seeds = run.seeds(splits + 1)
+    played = synthetic_games(first, games, players)
+    parts = [(f"split-{seed}", lambda seed=seed: split_errors(methods, played, players, tested, seed)) for seed in seeds]
     errors = np.array(run.each(parts, splits))
     mean, spread = errors.mean(axis=0), 1.96 * errors.std(axis=0, ddof=1) / np.sqrt(splits)
     rows = zip(methods, mean.tolist(), spread.tolist(), strict=True)
@@ -190,7 +191,7 @@ Elo, Weng-Lin and Glicko-2, so these methods predict them best. The rows neither
 maximal lotteries too large here; sparse margins make it small. The lottery of the players with games has mass on hundreds of them who won
 all their games, mostly a single one, so it predicts no better than chance, whose error is 10.5. Kemeny-Young, ranked pairs and Schulze need
 a table of all pairs (22 GB), and IML takes minutes for each split; the next item has them for few players."""
-    return Output([*compared, *values], [drawn], seeds=range(splits + 1), note=note)
+    return Output([*compared, *values], [drawn], note=note)
 
 
 @PAPER.item("small-league", "Section 4.3", "The same with all methods, for few players")
@@ -198,4 +199,4 @@ def small_league(run: Run) -> Output:
     values, drawn, splits = experiment(run, DENSE, 900, 18, 150)
     note = f"""**Synthetic games, no reproduction.** 900 games of seven among 18 players, drawn as before and split {splits} times into 750
 games to rate and 150 to predict. All methods of the paper can be computed for 18 players."""
-    return Output(values, [drawn], seeds=range(splits + 1), note=note)
+    return Output(values, [drawn], note=note)

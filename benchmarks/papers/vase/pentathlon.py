@@ -87,13 +87,14 @@ def best_order(distances: dict[tuple[int, ...], float]) -> str:
 
 
 def draw_graph(axes: Axes, places: dict[str, tuple[float, float]], edges: list[tuple[str, str, float]]) -> None:
-    """Nodes with arrows from winners to losers, each with its margin."""
+    """Nodes with arrows from winners to losers, each with its number: a margin or a chance."""
     axes.axis("off")
     for first, second, margin in edges:
         (x, y), (u, v) = places[first], places[second]
         arrow = {"arrowstyle": "-|>", "color": "#444444", "shrinkA": 16, "shrinkB": 16}
         axes.annotate("", (u, v), (x, y), arrowprops=arrow)
-        axes.text(0.5 * (x + u), 0.5 * (y + v) + 0.06, f"{margin:g}", ha="center")
+        clear = {"fc": "white", "ec": "none", "pad": 2}
+        axes.text(0.5 * (x + u), 0.5 * (y + v), f"{margin:g}", ha="center", va="center", bbox=clear)
     for name, (x, y) in places.items():
         axes.text(x, y, name, ha="center", va="center", bbox={"boxstyle": "circle", "fc": "white", "ec": COLOURS[0]})
     axes.set(xlim=(-0.3, 1.3), ylim=(-0.3, 1.3))
@@ -135,8 +136,11 @@ def clones(_: Run) -> Output:
         equal("10 copies: predicted chance of A against C", 0.631, predicted[-1], tolerance=5e-4, reason=reason, expected=0.623477),
         claim("the error grows with each copy", "yes", f"{errors[0]:.3f} to {errors[-1]:.3f}", holds=bool((np.diff(errors) > 0).all())),
     ]
-    figure, (axes,) = grid()
+    figure, (truth, axes) = grid(2, 1, height=4.6)
+    draw_graph(truth, {"A": (0.0, 0.0), "B": (0.5, 1.0), "C": (1.0, 0.0)}, [("A", "B", 0.55), ("B", "C", 0.52), ("A", "C", 0.9)])
+    truth.set(title="True chances to win")
     line(axes, 0, range(1, 11), errors)
-    axes.set(xlabel="copies of B", ylabel="error of Elo's prediction", title="A against C: true chance .9", ylim=(0, None))
+    axes.set(xlabel="copies of B", ylabel="error of Elo's prediction", title="A against C: true chance 0.9", ylim=(0, None))
+    caption = "Above: the true chances; arrows point to losers. Below: difference of the true chance of A against C and Elo's prediction."
     note = "True chances: A beats B .55, B beats C .52, A beats C .9. Exact fits; each pair meets equally often."
-    return Output(values, [Drawn("error", "Difference of the true chance and Elo's prediction.", figure)], note=note)
+    return Output(values, [Drawn("error", caption, figure)], note=note)

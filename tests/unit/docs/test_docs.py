@@ -16,6 +16,7 @@ import pytest
 import typer.main
 from packaging.requirements import Requirement
 
+from benchmarks.papers.registry import chosen
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
 from ratings_core.methods.registry import METHODS
@@ -35,7 +36,7 @@ ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 METHODS_PAGE = (ROOT / "docs/reference/methods.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LABELS = ("Answers", "Takes", "Certificate", "Holds", "Does not hold", "Source")
+LABELS = ("Answers", "Takes", "Certificate", "Holds", "Does not hold", "Source", "Departures", "Reproduce")
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
@@ -159,6 +160,16 @@ def test_make_targets_in_the_docs_exist() -> None:
 # generated parts
 
 
+def test_the_docs_and_bootstrap_name_the_same_sizes_of_an_environment() -> None:
+    script = (ROOT / "scripts/bootstrap").read_text(encoding="utf-8")
+    run, everything = (re.findall(rf'^  {what}\) lock=\S+ size="([\d.]+ GB)"', script, re.MULTILINE)[0] for what in ("run", "all"))
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert re.findall(r"^scripts/bootstrap +#.*\(([\d.]+ GB)\)", contributing, re.MULTILINE) == [everything]
+    assert re.findall(r"^make run +#.*\(([\d.]+ GB)\)", contributing, re.MULTILINE) == [run]
+    assert f"The first run installs {run} into `.venv`" in README
+    assert f"({everything})" in (ROOT / "docs/papers/README.md").read_text(encoding="utf-8")
+
+
 def test_generated_docs_are_fresh() -> None:
     done = subprocess.run([sys.executable, str(ROOT / "scripts/reference"), "--check"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, ""), "run `make docs`"
@@ -192,6 +203,28 @@ def test_a_method_says_all_that_it_must(method: str) -> None:
     assert all(f"**{label}.** " in text for label in LABELS)
     assert f"<!-- parameters of {method} -->" in text
     assert f"[{method}](#{method})" in METHODS_PAGE
+
+
+@pytest.mark.parametrize("method", [*RATERS, *METHODS])
+def test_a_method_links_its_departures_and_none_means_none(method: str) -> None:
+    said = re.findall(r"^\*\*Departures\.\*\* (?:None|\[.+?\]\(\.\./concepts/departures\.md#([\w-]+)\))\.$", section(method), re.MULTILINE)
+    page = (ROOT / "docs/concepts/departures.md").read_text(encoding="utf-8")
+    parts = {
+        heading.strip().lower().replace(" ", "-"): rows for heading, _, rows in (one.partition("\n") for one in page.split("\n## ")[1:])
+    }
+    listed = [anchor for anchor, rows in parts.items() if re.search(rf"^\| [^|]*`{method}`", rows, re.MULTILINE)]
+    assert said == (listed or [""])
+
+
+@pytest.mark.parametrize("method", [*RATERS, *METHODS])
+def test_a_method_names_the_command_that_reproduces_a_table_of_it(method: str) -> None:
+    (said,) = re.findall(r"^\*\*Reproduce\.\*\* (.+)$", section(method), re.MULTILINE)
+    if item := re.fullmatch(r"`equirank papers (\w+/[\w-]+)`\.", said):
+        assert chosen([item[1]])
+    else:
+        test = re.fullmatch(r"No table of the five papers\. Compared with .+: `python -m pytest (tests/[\w/]+\.py)( -k \w+)?`\.", said)
+        assert test
+        assert (ROOT / test[1]).exists()
 
 
 def test_the_table_of_methods_has_a_row_for_each_with_its_cost() -> None:

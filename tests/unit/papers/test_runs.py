@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +75,7 @@ def test_one_item_is_chosen_by_its_name():
 
 def test_results_are_stored_and_used_until_the_code_changes(tmp_path, monkeypatch):
     calls = []
-    paper = a_paper(("one", lambda _: calls.append(1) or Output([equal("x", 1, 1)], seeds=[3])))
+    paper = a_paper(("one", lambda _: calls.append(1) or Output([equal("x", 1, 1)])))
     first, second = done(paper, tmp_path), done(paper, tmp_path)
     assert first == second
     assert len(calls) == 1
@@ -158,7 +157,7 @@ def test_figures_are_the_same_bytes_each_time(tmp_path):
 def test_a_page_has_a_row_for_each_value_and_the_summary_counts_them(tmp_path):
     values = [equal("a | b", 1, 1), within("b", 1.0, 1.5, noise=1.0), claim("c", "yes", "no", holds=False, reason="why"), unprinted("d", 4)]
     values.append(claim("f", "yes", "no", holds=False, other_input="other games"))
-    paper = a_paper(("one", lambda _: Output(values, seeds=[0, 1, 2])), ("two", lambda _: Output([equal("e", 1, 2)])))
+    paper = a_paper(("one", lambda run: run.seeds(3) and Output(values)), ("two", lambda _: Output([equal("e", 1, 2)])))
     done(paper, tmp_path)
     page = paper_page(paper, tmp_path)
     assert "| a \\| b | 1 | 1 | yes |  |" in page
@@ -173,6 +172,23 @@ def test_a_difference_without_a_reason_fails_the_command(tmp_path, monkeypatch, 
         monkeypatch.setattr("benchmarks.papers.command.PAPERS", (paper,))
         assert reproduce([], quick=True, folder=tmp_path, again=True) == status
     assert "NO MATCH x: printed 2, ours 1" in capsys.readouterr().out
+
+
+def test_the_command_and_the_pages_count_the_same_items_as_not_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("EQUIRANK_SHARED", str(tmp_path / "shared"))
+    items = [(name, lambda _: Output([equal("x", 1, 1)])) for name in ("one", "two")]
+    paper = a_paper(*items, ("three", lambda run: Output([equal("x", 1, run.shared("data/x.csv"))])))
+    for module in ("registry", "command"):
+        monkeypatch.setattr(f"benchmarks.papers.{module}.PAPERS", (paper,))
+    for name, counts, not_run in (
+        ("toys/one", "Items of this run: 1; 1 yes", 2),
+        ("toys/three", "Items of this run: 1; 0 yes; 1 without input", 2),
+        ("toys/two", "Items of this run: 1; 1 yes", 1),
+    ):
+        reproduce([name], quick=True, folder=tmp_path)
+        assert capsys.readouterr().out.splitlines()[-2:] == [counts, f"Pages: {tmp_path}; {not_run} of their 3 items are not run"]
+        assert (tmp_path / "toys.md").read_text().lower().count("not run") == not_run
+        assert f"| 0 | {not_run} |\n" in (tmp_path / "README.md").read_text()
 
 
 def test_pages_are_written_without_computing(tmp_path, monkeypatch):
@@ -221,6 +237,9 @@ def test_the_commit_is_that_of_the_sources_and_marks_changes(tmp_path, monkeypat
     assert re.fullmatch("[0-9a-f]{12}", commit())
     (tmp_path / "ratings_core/file").write_text("two")
     assert re.fullmatch(r"[0-9a-f]{12}\+", commit())
+    (tmp_path / "unpacked/ratings_core").mkdir(parents=True)
+    monkeypatch.setattr(running, "ROOT", tmp_path / "unpacked")
+    assert commit() == ""
 
 
 def test_names_are_checked():
@@ -245,7 +264,7 @@ def test_the_digest_is_that_of_the_papers_modules_and_data(tmp_path, monkeypatch
 
 
 def test_a_stored_result_is_read_as_it_was_written(tmp_path):
-    paper = a_paper(("one", lambda _: Output([equal("x", 1, 1)], seeds=[1], note="A note.")))
+    paper = a_paper(("one", lambda run: Output([equal("x", run.seeds(1, 1), [1])], note="A note.")))
     (result,) = done(paper, tmp_path)
     assert read_result(tmp_path, "toys", "one") == result
     assert json.loads(Path(tmp_path, "results/toys/one.json").read_text())["seeds"] == [1]
@@ -257,6 +276,37 @@ def test_an_installation_without_the_checkout_says_what_to_do(tmp_path, monkeypa
         papers()
 
 
-def test_the_citation_names_the_version_of_the_project():
-    version = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert f"\nversion: {version}\n" in (running.ROOT / "CITATION.cff").read_text()
+def drawing(paper_first=0):
+    """An item whose value is its first two seeds."""
+    return lambda run: Output([unprinted("seeds", run.seeds(2, paper_first))])
+
+
+def test_a_seed_replaces_the_first_one_and_its_results_have_a_folder_of_their_own(tmp_path, monkeypatch, capsys):
+    paper = a_paper(("random", drawing(7)), ("exact", lambda _: Output([equal("x", 1, 1)])))
+    for module in ("registry", "command"):
+        monkeypatch.setattr(f"benchmarks.papers.{module}.PAPERS", (paper,))
+    reproduce([], quick=True, folder=tmp_path)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    assert "draws nothing" not in capsys.readouterr().out
+    reproduce([], quick=True, folder=tmp_path, seed=5)
+    said = capsys.readouterr().out
+    assert read_result(tmp_path, "toys", "random").seeds == [7, 8]
+    assert read_result(tmp_path / "seed-5", "toys", "random").seeds == [5, 6]
+    assert all(file.read_bytes() == text for file, text in before.items())
+    assert [line for line in said.splitlines() if "draws nothing at random" in line] == [
+        "      draws nothing at random: the seed changes nothing"
+    ]
+    page = (tmp_path / "seed-5/toys.md").read_text()
+    assert "equirank papers toys --full --seed 5\n" in page
+    assert "Seeds of these results begin at 5." in page
+    assert "Another seed" not in (tmp_path / "toys.md").read_text()
+    papers(output=tmp_path, pages=True, seed=5)
+    assert (tmp_path / "seed-5/toys.md").read_text() == page
+
+
+def test_every_generator_of_the_papers_takes_its_seed_from_the_run():
+    """A constant seed in an item would be the same with `--seed`. The one of `noise_of_three` resamples a result for its noise."""
+    sources = (running.ROOT / "benchmarks/papers").rglob("*.py")
+    constant = re.compile(r"default_rng\(\[?\d|seed=\d")
+    found = [line.strip() for source in sources for line in source.read_text().splitlines() if constant.search(line)]
+    assert sorted(line.split("(")[0] for line in found) == ["found = soft_condorcet_sgd", "means = np.random.default_rng"]

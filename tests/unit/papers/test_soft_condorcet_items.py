@@ -11,7 +11,7 @@ from ratings_core.voting.profile import Profile
 
 def test_step_counts_are_those_of_the_published_case_in_both_precisions():
     row = next(row for row in warmup.EQUATION_11["table3_gd"] if (row["alpha"], row["tau"]) == (0.1, 1))
-    assert warmup.first_optimal_steps(0.1, 1, 0, 2).tolist() == [row["T_conv_published"] + 2] * 2
+    assert warmup.first_optimal_steps(0.1, 1, 0, runs=2, seed=0).tolist() == [row["T_conv_published"] + 2] * 2
     assert warmup.library_step(0.1, 1) == row["T_conv_published"] + 2
 
 
