@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks, extras
 from ratings_core.errors import InputError
+from ratings_core.front.names import name_of
 from ratings_core.front.tables import drawn, drawn_html, number
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats
@@ -81,7 +82,7 @@ class Rating:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, agent: str) -> Row:
+    def __getitem__(self, agent: str | int) -> Row:
         """The row of an agent. Raises `InputError` for an unknown name."""
         return self._rows(np.array([self._id("agent", agent)]))[0]
 
@@ -97,7 +98,7 @@ class Rating:
         order = np.argsort(-np.round(self.chances, 12), kind="stable").tolist()  # equal chances in order of names
         return {self.names[i]: float(self.chances[i]) for i in order if self.chances[i] > 0}
 
-    def predict(self, first: str, second: str) -> float:
+    def predict(self, first: str | int, second: str | int) -> float:
         """Expected score of the first agent against the second one, from 0 to 1; a tie counts 1/2.
 
         Raises:
@@ -203,10 +204,11 @@ class Rating:
             for i in ids.tolist()
         ]
 
-    def _id(self, argument: str, agent: str) -> int:
-        if agent not in self.names:
-            raise InputError(argument, agent, f"must be one of the rated agents{checks.similar(str(agent), self.names)}")
-        return self.names.index(agent)
+    def _id(self, argument: str, agent: str | int) -> int:
+        name = name_of(agent, argument)
+        if name not in self.names:
+            raise InputError(argument, agent, f"must be one of the rated agents{checks.similar(name, self.names)}")
+        return self.names.index(name)
 
 
 def _proven(value: float) -> str:

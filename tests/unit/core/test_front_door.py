@@ -62,6 +62,45 @@ def test_the_same_games_in_any_form_are_the_same_ratings(tmp_path: Path) -> None
         assert rating.status == "optimal"
 
 
+def test_integers_are_names_in_every_form() -> None:
+    pairs = [(0, 1), (1, 2), (0, 2), (2, 0)]
+    texts = [(str(a), str(b)) for a, b in pairs]
+    expected = rate(texts)
+    frame = {"winner": [a for a, _ in pairs], "loser": [b for _, b in pairs]}
+    forms: list[Any] = [
+        pairs, list(map(list, pairs)), np.array(pairs), np.array(pairs, np.uint8), np.array(texts), np.array(pairs, object),
+        list(np.array(pairs)), [(a, b, 1) for a, b in pairs], np.array([(b, a, 0) for a, b in pairs]), [("0", 1), *pairs[1:]],
+        frame, pd.DataFrame(frame), pl.DataFrame(frame), frame | {"winner": ["0", 1, 0, 2]},
+    ]  # fmt: skip
+    for form in forms:
+        rating = rate(form)
+        assert rating.names == ("0", "1", "2")
+        np.testing.assert_array_equal(rating.ratings, expected.ratings)
+    assert expected[0] == expected["0"] == expected[np.int64(0)]  # type: ignore[index]
+    assert predict(pairs, 0, 1) == predict(texts, "0", "1")
+    assert compare(np.array(pairs), ["elo"]).names == ("0", "1", "2")
+    one, many = Online("elo"), Online("elo").learn_many(np.array(pairs))
+    for winner, loser in pairs:
+        one.learn_one(winner, loser)
+    assert one.predict_one(0, 1) == many.predict_one("0", "1") == rate(pairs, "elo").predict(0, 1)
+
+
+@pytest.mark.parametrize("name", [True, np.True_, 0.0, np.float64(1), None, ["a"], b"a"])
+def test_a_name_is_a_text_or_an_integer(name: Any) -> None:
+    calls = (
+        lambda: rate([(1, 0), (name, 2)]), lambda: rate([("1", "0"), (name, "2")]), lambda: predict([(0, 1), (1, 0)], name, 1),
+        lambda: rate([(0, 1)], "elo")[name], lambda: Online("elo").learn_one(name, 2), lambda: Online("elo").predict_one(name, 2),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(InputError, match="must be a text, or an integer") as raised:
+            call()
+        assert repr(name) in str(raised.value)
+    with pytest.raises(InputError, match=r"games\[0\]\[0\] must be a text, or an integer"):
+        rate(np.array([(0.0, 1.0)]))
+    with pytest.raises(InputError, match="must be a data frame"):
+        rate(np.array(3))
+
+
 def test_a_rating_knows_names() -> None:
     rating = rate(PAIRS)
     best = rating.top(1)[0]
