@@ -84,8 +84,8 @@ def guess_json(filename: str, header: Sequence[str], roles: Roles) -> Guess:
         return Guess(FileKind.OUTCOMES)
     if guess_roles(header, roles) is not None:
         return Guess(FileKind.GAMES)
-    rule = "must hold games (such as model_a, model_b, winner), contests (standings) or outcomes of the wire schema; fields can be named "
-    raise InputError("file", f"{filename} with the fields {_listed(header, _FIELDS)}", f"{rule}(--column first=FIELD ...)")
+    rule = "must hold games (such as model_a, model_b, winner), contests (standings) or outcomes of the wire schema; its fields are "
+    raise InputError("file", filename, f"{rule}{_listed(header, _FIELDS)}; name them by --column first=FIELD ...")
 
 
 def guess_table(filename: str, header: Sequence[str], rows: Sequence[Sequence[str]], roles: Roles) -> Guess:

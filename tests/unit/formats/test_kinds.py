@@ -70,7 +70,7 @@ def test_parquet_is_guessed_by_its_columns(tmp_path: Path) -> None:
         ("a.zip", "", "zip"),
         ("a.csv.xz", "", "xz"),
         ("a.json", "{}", "must hold games"),
-        ("a.jsonl", '{"p":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}}', r"with the fields p, p\.a, p\.b, p\.c, p\.d, p\.e, p\.f"),
+        ("a.jsonl", '{"p":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}}', r"its fields are p, p\.a, p\.b, p\.c, p\.d, p\.e, p\.f"),
         ("a.jsonl", "{" + ",".join(f'"x{i}":{i}' for i in range(50)) + "}", r"x38, x39, and 10 more"),
         ("a.csv", "match,p,q,r,s,t,u,v\n1,5,7,1,1,1,1,1\n2,8,9,1,1,1,1,1\n", r"t = '1', and 2 more"),
         ("a.csv", "a\n", "must contain rows"),
