@@ -262,6 +262,20 @@ def test_methods_side_by_side() -> None:
         both["sco"]
 
 
+def test_a_comparison_can_be_plotted_and_says_which_method_ties_nearly_all() -> None:
+    games = [("a", other) for other in "bcdef"] + [("b", other) for other in "cdef"] + [("c", other) for other in "def"]
+    both = compare(games, ["elo", "maximal_lottery"])
+    assert "maximal_lottery ties all but 1; a pair that only one method ties counts half" in str(both)
+    assert "elo ties" not in str(both)
+    figure = both.plot(3)
+    assert [line.name for line in figure.data] == ["a", "b", "c"]
+    assert [list(line.y) for line in figure.data] == [[1, 1], [2, 2], [3, 2]]
+    assert list(figure.layout.yaxis.ticktext) == ["a  1", "b  2", "c  3"]
+    assert [one.text for one in figure.layout.annotations] == ["a", "b and 1 more"]
+    with pytest.raises(InputError, match="agents must be"):
+        both.plot(0)
+
+
 def test_predict() -> None:
     assert predict(PAIRS, "ann", "bob") == pytest.approx(rate(PAIRS).predict("ann", "bob"))
     with pytest.raises(InputError, match="predicts results"):
