@@ -7,11 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from ratings_core import checks, extras
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.front.figures import figure
 from ratings_core.front.rate import checked_method, read, with_columns
 from ratings_core.front.rating import SHOWN, Rating
+from ratings_core.front.release import release
 from ratings_core.front.tables import drawn, drawn_html, number
 from ratings_core.options import Value
 from ratings_core.ranking import normalised_kendall_tau
@@ -53,7 +55,7 @@ class Comparison:
         columns: dict[str, Any] = {"agent": [self.names[i] for i in order]}
         for method, rating in self.ratings.items():
             columns |= {f"{method}_rank": rating.ranking.rank[order], method: rating.ratings[order]}
-        return pa.table(columns)
+        return pa.table(columns, metadata={"equirank_version": release()})
 
     def plot(self, agents: int = SHOWN) -> Any:
         """Ranks by method, one line for each agent, as a figure of plotly, which ``figure.write_html(path)`` saves.
@@ -66,20 +68,19 @@ class Comparison:
             MissingExtraError: plotly is not installed.
         """
         checks.count("agents", agents, low=1)
-        graphs = extras.load("plotly.graph_objects", "plot", "plotting ranks")
+        drawing = figure("plotting ranks")
         shown, methods = self._order()[:agents], list(self.ratings)
         ranks = np.array([rating.ranking.rank for rating in self.ratings.values()]).reshape(len(methods), -1)
-        figure = graphs.Figure()
         for i in shown:
-            figure.add_scatter(x=methods, y=ranks[:, i], mode="lines+markers", name=self.names[i], marker={"size": 8})
+            drawing.add_scatter(x=methods, y=ranks[:, i], mode="lines+markers", name=self.names[i], marker={"size": 8})
         first, last = ({int(ranks[end, i]): [] for i in shown} for end in (0, -1))
         for i in shown:
             first[int(ranks[0, i])].append(self.names[i])
             last[int(ranks[-1, i])].append(self.names[i])
         for rank, tied in last.items():
-            figure.add_annotation(x=methods[-1], y=rank, text=_few(tied), xanchor="left", xshift=8, showarrow=False)
+            drawing.add_annotation(x=methods[-1], y=rank, text=_few(tied), xanchor="left", xshift=8, showarrow=False)
         longest = max(len(_few(tied)) for tied in last.values())
-        return figure.update_layout(
+        return drawing.update_layout(
             title=f"ranks of {len(shown)} of {len(self.names)} agents", template="simple_white", showlegend=False,
             height=200 + 22 * len(shown), margin={"r": 30 + 7 * longest},
             yaxis={

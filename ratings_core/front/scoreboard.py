@@ -25,6 +25,7 @@ from ratings_core.formats.reading import in_order_of_time
 from ratings_core.front.counted import batch_of
 from ratings_core.front.progress import on_stderr
 from ratings_core.front.rate import with_columns
+from ratings_core.front.release import release
 from ratings_core.front.sources import part_of
 from ratings_core.front.tables import drawn, drawn_html
 from ratings_core.margins import posterior_margins
@@ -137,7 +138,8 @@ class Scoreboard:
         }
         names = {"method": [one.method for one in self.scores], "settings": [one.name for one in self.scores]}
         chosen = {"chosen": [one.chosen for one in self.scores]}
-        return pa.table(names | chosen | means | {"calibration_error": [one.calibration_error for one in self.scores]})
+        errors = {"calibration_error": [one.calibration_error for one in self.scores]}
+        return pa.table(names | chosen | means | errors, metadata={"equirank_version": release()})
 
     def __str__(self) -> str:
         return drawn(self._title(), _HEADS, self._rows(), [], left=0)

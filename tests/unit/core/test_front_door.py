@@ -1,5 +1,6 @@
 """The front door of the library: the same games in any form give the same ratings, and results know names."""
 
+import importlib.metadata
 import json
 import os
 from pathlib import Path
@@ -276,6 +277,17 @@ def test_a_comparison_can_be_plotted_and_says_which_method_ties_nearly_all() -> 
         both.plot(0)
 
 
+def test_results_record_the_version_and_the_seeds_that_were_used() -> None:
+    version = importlib.metadata.version("equirank")
+    assert ratings_core.__version__ == rate(PAIRS).version == rate(PAIRS, "elo").version == version
+    assert rate(PAIRS).table().schema.metadata[b"equirank_version"] == version.encode()
+    assert compare(PAIRS, ["elo"]).table().schema.metadata == {b"equirank_version": version.encode()}
+    assert "seed" not in rate(PAIRS, "ranked_pairs").extra
+    assert rate(PAIRS, "ranked_pairs", tie_rule="seed", seed=7).table().schema.metadata[b"seed"] == b"7"
+    refits = rate(PAIRS * 5, "fenchel_young_fit", intervals=True)
+    assert refits.table().schema.metadata[b"interval_seed"] == str(refits.extra["interval_seed"]).encode()
+
+
 def test_predict() -> None:
     assert predict(PAIRS, "ann", "bob") == pytest.approx(rate(PAIRS).predict("ann", "bob"))
     with pytest.raises(InputError, match="predicts results"):
@@ -340,6 +352,16 @@ def test_a_rating_can_be_plotted() -> None:
     figure = rate(PAIRS * 20, intervals=True).plot(2)
     assert list(figure.data[0].y) == ["bob", "ann"]
     assert len(figure.data[0].error_x.array) == 2
+
+
+def test_a_notebook_gets_a_figure_as_html_too() -> None:
+    for figure in (rate(PAIRS).plot(2), compare(PAIRS, ["elo", "copeland"]).plot()):
+        bundle = figure._repr_mimebundle_(include=None, exclude=None)
+        assert set(bundle) == {"application/vnd.plotly.v1+json", "text/html"}
+        assert bundle["text/html"].startswith('<iframe srcdoc="')
+        assert "ann" in figure._repr_html_()
+        assert not callable(figure._ipython_display_)
+        json.dumps(bundle)
 
 
 def test_games_are_counted_by_the_kind_that_a_method_takes() -> None:

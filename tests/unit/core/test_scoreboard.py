@@ -148,8 +148,8 @@ def test_progress_says_first_how_much_is_computed_and_then_each_method():
     scoreboard(played(240), ["elo", "bradley_terry", "posterior_margins"], refits=6, progress=lines.append)
     assert lines == [
         (
-            "scoreboard of 3 methods: 7 folds of 240 games and 25 fits to up to as many games; the first half of the games chooses settings; "
-            "the second half is scored"
+            "scoreboard of 3 methods: 7 folds of 240 games and 25 fits to up to as many games; the first half of the games chooses "
+            "settings; the second half is scored"
         ),
         "elo (1 of 3 methods)",
         "bradley_terry (2 of 3 methods)",
