@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -73,10 +74,7 @@ class Comparison:
         ranks = np.array([rating.ranking.rank for rating in self.ratings.values()]).reshape(len(methods), -1)
         for i in shown:
             drawing.add_scatter(x=methods, y=ranks[:, i], mode="lines+markers", name=self.names[i], marker={"size": 8})
-        first, last = ({int(ranks[end, i]): [] for i in shown} for end in (0, -1))
-        for i in shown:
-            first[int(ranks[0, i])].append(self.names[i])
-            last[int(ranks[-1, i])].append(self.names[i])
+        first, last = (_names_at(ranks[end], shown, self.names) for end in (0, -1))
         for rank, tied in last.items():
             drawing.add_annotation(x=methods[-1], y=rank, text=_few(tied), xanchor="left", xshift=8, showarrow=False)
         longest = max(len(_few(tied)) for tied in last.values())
@@ -130,6 +128,14 @@ class Comparison:
             if i < j
         ]
         return [*lines, f"pairs of agents in another order: {', '.join(pairs)}"] if pairs else lines
+
+
+def _names_at(ranks: NDArray[np.int64], shown: Sequence[int], names: Sequence[str]) -> dict[int, list[str]]:
+    """Rank -> names of the shown agents with it."""
+    held: dict[int, list[str]] = {}
+    for i in shown:
+        held.setdefault(int(ranks[i]), []).append(names[i])
+    return held
 
 
 def _few(names: Sequence[str]) -> str:
