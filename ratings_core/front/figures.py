@@ -31,7 +31,7 @@ def _figure_class() -> Any:
     class NotebookFigure(graphs.Figure):  # type: ignore[misc]  # plotly is an extra
         """A figure that gives a notebook both plotly's form and HTML.
 
-        By default plotly gives a notebook its own form alone, which nbconvert leaves out of an HTML page. The HTML is a frame of its own,
+        By default plotly gives a notebook its own form alone, which nbconvert leaves out of an HTML page. The HTML is a separate frame,
         because the scripts of such a page keep plotly from loading in the page itself. It loads plotly from plotly's server.
         """
 
