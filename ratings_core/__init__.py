@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ratings_core.methods.names import MODULES, ONLINE
 
 if TYPE_CHECKING:
+    __version__: str
     from ratings_core.errors import InputError, SolverError
     from ratings_core.formats.options import ReadOptions
     from ratings_core.front.compare import Comparison, compare
@@ -57,6 +58,8 @@ _MODULES: Final = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("ratings_core.front.release").release()
     if name in _MODULES:
         return getattr(import_module(f"ratings_core.{_MODULES[name]}"), name)
     if name in MODULES or name in ONLINE:
@@ -65,4 +68,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__, *MODULES, *ONLINE])
+    return sorted([*globals(), "__version__", *__all__, *MODULES, *ONLINE])

@@ -46,6 +46,9 @@ _TAG: Final = re.compile(r'\s*\[[A-Za-z0-9_]+\s+"')
 _FORMER: Final = re.compile(r"\d+\s*\n1\s*,")
 """First lines of PrefLib's files before 2022: the number of alternatives, then the names."""
 _SHOWN: Final = 6
+"""Cells of the first row that an error shows."""
+_FIELDS: Final = 40
+"""Fields of a JSON file that an error names: more than most files have, because a user chooses among them."""
 
 
 def check_encoding(first: bytes) -> None:
@@ -81,8 +84,8 @@ def guess_json(filename: str, header: Sequence[str], roles: Roles) -> Guess:
         return Guess(FileKind.OUTCOMES)
     if guess_roles(header, roles) is not None:
         return Guess(FileKind.GAMES)
-    rule = "must hold games (such as model_a, model_b, winner), contests (standings) or outcomes of the wire schema; fields can be named "
-    raise InputError("file", f"{filename} with the fields {', '.join(header[:_SHOWN])}", f"{rule}(--column first=FIELD ...)")
+    rule = "must hold games (such as model_a, model_b, winner), contests (standings) or outcomes of the wire schema; its fields are "
+    raise InputError("file", filename, f"{rule}{_listed(header, _FIELDS)}; name them by --column first=FIELD ...")
 
 
 def guess_table(filename: str, header: Sequence[str], rows: Sequence[Sequence[str]], roles: Roles) -> Guess:
@@ -120,7 +123,7 @@ def guess_table(filename: str, header: Sequence[str], rows: Sequence[Sequence[st
 
 
 def _doubt(header: Sequence[str], row: Sequence[str]) -> str:
-    cells = ", ".join(f"{name} = {cell!r}" for name, cell in list(zip(header, row, strict=False))[:_SHOWN])
+    cells = _listed([f"{name} = {cell!r}" for name, cell in zip(header, row, strict=False)], _SHOWN)
     scores = ", ".join(f"{name} scored {cell}" for name, cell in list(zip(header[1:], row[1:], strict=False))[:2])
     return (
         f"must be a table of a known kind. Its first row is {cells}. For games, name the columns: --column first=HEADER --column "
@@ -135,3 +138,9 @@ def suffix_of(filename: str) -> str:
     for packed in _PACKED:
         name = name.removesuffix(packed)
     return "." + name.rsplit(".", 1)[-1] if "." in name else ""
+
+
+def _listed(texts: Sequence[str], most: int) -> str:
+    """The first texts, and how many more there are."""
+    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return ", ".join([*texts[:most], *more])

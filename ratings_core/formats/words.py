@@ -18,7 +18,7 @@ _TIES: Final = (
     "tie", "tied", "draw", "drawn", "d", "x", "tie (bothbad)", "both_bad", "bothbad", "0.5", ".5", "1/2", "½",
     "1/2-1/2", "½-½", "1/2 - 1/2",
 )  # fmt: skip
-_SIDES: Final = (("first", "second"), ("1", "2"), ("1-0", "0-1"))
+_SIDES: Final = (("first", "second"), ("1", "2"), ("1-0", "0-1"), ("model_a", "model_b"))
 """Words for the two sides whatever their columns are called."""
 _FAMILIES: Final = (
     (("home", "away"), ("h", "a")),

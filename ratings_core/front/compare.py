@@ -1,15 +1,20 @@
 """`compare`: several methods on the same games, with the distances of their rankings."""
 
-from collections.abc import Mapping, Sequence
+import html
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.front.figures import figure
 from ratings_core.front.rate import checked_method, read, with_columns
 from ratings_core.front.rating import SHOWN, Rating
+from ratings_core.front.release import release
 from ratings_core.front.tables import drawn, drawn_html, number
 from ratings_core.options import Value
 from ratings_core.ranking import normalised_kendall_tau
@@ -51,7 +56,36 @@ class Comparison:
         columns: dict[str, Any] = {"agent": [self.names[i] for i in order]}
         for method, rating in self.ratings.items():
             columns |= {f"{method}_rank": rating.ranking.rank[order], method: rating.ratings[order]}
-        return pa.table(columns)
+        return pa.table(columns, metadata={"equirank_version": release()})
+
+    def plot(self, agents: int = SHOWN) -> Any:
+        """Ranks by method, one line for each agent, as a figure of plotly, which ``figure.write_html(path)`` saves.
+
+        Args:
+            agents: Number of agents shown, the best ones of the first method. Lines of agents that share a rank meet in one point.
+
+        Raises:
+            InputError: `agents` is below 1.
+            MissingExtraError: plotly is not installed.
+        """
+        checks.count("agents", agents, low=1)
+        drawing = figure("plotting ranks")
+        shown, methods = self._order()[:agents], list(self.ratings)
+        ranks = np.array([rating.ranking.rank for rating in self.ratings.values()]).reshape(len(methods), -1)
+        for i in shown:
+            drawing.add_scatter(x=methods, y=ranks[:, i], mode="lines+markers", name=self.names[i], marker={"size": 8})
+        first, last = (_names_at(ranks[end], shown, self.names) for end in (0, -1))
+        for rank, tied in last.items():
+            drawing.add_annotation(x=methods[-1], y=rank, text=_few(tied), xanchor="left", xshift=8, showarrow=False)
+        longest = max(len(_few(tied)) for tied in last.values())
+        return drawing.update_layout(
+            title=f"ranks of {len(shown)} of {len(self.names)} agents", template="simple_white", showlegend=False,
+            height=200 + 22 * len(shown), margin={"r": 30 + 7 * longest},
+            yaxis={
+                "autorange": "reversed", "automargin": True, "tickvals": list(first),
+                "ticktext": [f"{_few(tied)}  {rank}" for rank, tied in first.items()],
+            },
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return drawn(self._title(), self._heads(), self._rows(), self._more(), left=0)
@@ -64,6 +98,13 @@ class Comparison:
     def _order(self) -> list[int]:
         ids: list[int] = next(iter(self.ratings.values())).ranking.ids.tolist()
         return ids
+
+    def _mostly_tied(self) -> Iterator[tuple[str, int]]:
+        """Methods that give one rank to more than half of the agents, and the number of other agents."""
+        for method, rating in self.ratings.items():
+            apart = len(self.names) - int(np.bincount(rating.ranking.rank).max())
+            if len(self.names) > 2 and 2 * apart < len(self.names):
+                yield method, apart
 
     def _title(self) -> str:
         return f"{len(self.ratings)} methods on {len(self.names)} agents"
@@ -79,6 +120,7 @@ class Comparison:
     def _more(self) -> list[str]:
         methods = list(self.ratings)
         lines = [f"... and {len(self.names) - SHOWN} more"] if len(self.names) > SHOWN else []
+        lines += [f"{method} ties all but {n}; a pair that only one method ties counts half" for method, n in self._mostly_tied()]
         pairs = [
             f"{first} and {second} {100 * self.distances[i, j]:.1f} %"
             for i, first in enumerate(methods)
@@ -86,6 +128,19 @@ class Comparison:
             if i < j
         ]
         return [*lines, f"pairs of agents in another order: {', '.join(pairs)}"] if pairs else lines
+
+
+def _names_at(ranks: NDArray[np.int64], shown: Sequence[int], names: Sequence[str]) -> dict[int, list[str]]:
+    """Rank -> names of the shown agents with it."""
+    held: dict[int, list[str]] = {}
+    for i in shown:
+        held.setdefault(int(ranks[i]), []).append(names[i])
+    return held
+
+
+def _few(names: Sequence[str]) -> str:
+    """Names that share a point of a figure."""
+    return html.escape(names[0]) if len(names) == 1 else f"{html.escape(names[0])} and {len(names) - 1} more"
 
 
 def compare(

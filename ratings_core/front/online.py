@@ -13,12 +13,12 @@ from ratings_core.columns.duels import duels
 from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.counted import batch_of
+from ratings_core.front.names import name_of
 from ratings_core.front.rating import Rating
 from ratings_core.front.sources import part_of, won_by
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
-from ratings_core.records.names import check_name
 from ratings_core.records.roster import Roster
 
 
@@ -51,11 +51,11 @@ class Online:
         """Number of agents."""
         return len(self._agents)
 
-    def learn_one(self, first: str, second: str, result: float = 1.0, *, weight: float = 1.0, time: float = 0.0) -> "Online":
+    def learn_one(self, first: str | int, second: str | int, result: float = 1.0, *, weight: float = 1.0, time: float = 0.0) -> "Online":
         """Learn from one game.
 
         Args:
-            first: An agent.
+            first: An agent: a text or an integer, as in `rate`.
             second: Another agent.
             result: Result of the first agent: 1, 1/2 or 0. By default it won.
             weight: Weight of the game, 0.001 to 1000.
@@ -64,9 +64,7 @@ class Online:
         Returns:
             The learner itself.
         """
-        for argument, name in (("first", first), ("second", second)):
-            check_name(name, argument)
-        home, away = (Coded.of(pack([name])) for name in (first, second))
+        home, away = (Coded.of(pack([name_of(name, argument)])) for argument, name in (("first", first), ("second", second)))
         won = np.array([won_by(result, "result")], np.int8)
         self._fold(duels(home, away, won, weight=np.array([weight], np.float64), time=np.array([time], np.float64)))
         return self
@@ -82,7 +80,7 @@ class Online:
         self._fold(columns)
         return self
 
-    def predict_one(self, first: str, second: str) -> float:
+    def predict_one(self, first: str | int, second: str | int) -> float:
         """Expected score of the first agent against the second one, from 0 to 1. Unknown agents are predicted as new ones.
 
         It is calibrated to the games so far (`ratings_core.online.prequential`).
@@ -90,9 +88,10 @@ class Online:
         Raises:
             InputError: A name breaks a rule, or both are equal.
         """
-        if check_name(first, "first") == check_name(second, "second"):
+        names = [name_of(first, "first"), name_of(second, "second")]
+        if names[0] == names[1]:
             raise InputError("second", second, "must differ from first")
-        ids = self._agents.lookup([first, second]).tolist()
+        ids = self._agents.lookup(names).tolist()
         new = len(self._agents)
         self._rater.grow(self._state, new + 2)  # room for two new agents, who get their names when they play
         return self._score.forecast(self._rater.log_odds(self._state, *(new + i if one < 0 else one for i, one in enumerate(ids))))

@@ -48,8 +48,9 @@ def rate(
 
     Args:
         games: A data frame or a table that exports Arrow data (pandas, polars, pyarrow, DuckDB); a mapping from names to columns; the path
-            of a file, as `equirank solve` reads it; tuples (winner, loser) or (a, b, result), where the result of a is 1, 1/2 or 0; or
-            `Games` or `TaskScores`.
+            of a file, as `equirank solve` reads it; tuples, or rows of an array, (winner, loser) or (a, b, result), where the result of a
+            is 1, 1/2 or 0; or `Games` or `TaskScores`. An agent is a text or an integer: 0 is the agent "0", so 0 and "0" are one agent.
+            In a tuple, a bool or a float is no agent. The cells of a table are texts, as in a CSV file: 0 and 0.0 are "0" there.
         method: Name of a solved method (`METHODS`) or of an online method (`RATERS`), which folds the games in their order.
         columns: Role -> column, for columns of a table without a usual header: first, second, winner, loser, result, time and others
             (`Roles`).
@@ -76,7 +77,7 @@ def _seconds_of(intervals: bool | float) -> float | None:
     return checks.number("intervals", intervals, low=0.0)
 
 
-def predict(games: Any, first: str, second: str, method: str = "bradley_terry", **options: Any) -> float:
+def predict(games: Any, first: str | int, second: str | int, method: str = "bradley_terry", **options: Any) -> float:
     """Expected score of one agent against another one, from 0 to 1, by a method on these games; a tie counts 1/2.
 
     Args:

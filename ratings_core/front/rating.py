@@ -7,8 +7,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core import checks, extras
+from ratings_core import checks
 from ratings_core.errors import InputError
+from ratings_core.front.figures import figure
+from ratings_core.front.names import name_of
+from ratings_core.front.release import release
 from ratings_core.front.tables import drawn, drawn_html, number
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats
@@ -59,6 +62,7 @@ class Rating:
         seconds: Duration of the solve, without reading and intervals.
         chances: float64 (n,), the lottery; None if the method's answer is no lottery.
         expects: Expected score of one agent against another one, by their ids; None if the method predicts nothing.
+        version: Version of Equirank that rated. Random seeds are in `extra`: `seed` of the method, `interval_seed` of the refits.
     """
 
     method: str
@@ -77,11 +81,12 @@ class Rating:
     seconds: float = 0.0
     chances: Floats | None = None
     expects: Callable[[int, int], float] | None = field(default=None, repr=False)
+    version: str = field(default_factory=release)
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, agent: str) -> Row:
+    def __getitem__(self, agent: str | int) -> Row:
         """The row of an agent. Raises `InputError` for an unknown name."""
         return self._rows(np.array([self._id("agent", agent)]))[0]
 
@@ -97,7 +102,7 @@ class Rating:
         order = np.argsort(-np.round(self.chances, 12), kind="stable").tolist()  # equal chances in order of names
         return {self.names[i]: float(self.chances[i]) for i in order if self.chances[i] > 0}
 
-    def predict(self, first: str, second: str) -> float:
+    def predict(self, first: str | int, second: str | int) -> float:
         """Expected score of the first agent against the second one, from 0 to 1; a tie counts 1/2.
 
         Raises:
@@ -111,7 +116,10 @@ class Rating:
         return score
 
     def table(self) -> Any:
-        """The rows as an Arrow table, best agent first. `.to_pandas()` and `polars.from_arrow` make data frames of it."""
+        """The rows as an Arrow table, best agent first. `.to_pandas()` and `polars.from_arrow` make data frames of it.
+
+        Its metadata names the version of Equirank, the method, the status, and the seeds that were used.
+        """
         import pyarrow as pa  # noqa: PLC0415 - takes time to load
 
         ids = self.ranking.ids
@@ -125,7 +133,9 @@ class Rating:
             columns |= {"low": self.low[ids], "high": self.high[ids]}
         if self.rank_low is not None and self.rank_high is not None:
             columns |= {"rank_low": self.rank_low[ids], "rank_high": self.rank_high[ids]}
-        return pa.table(columns)
+        about = {"equirank_version": self.version, "method": self.method, "status": self.status}
+        about |= {name: str(self.extra[name]) for name in ("seed", "interval_seed") if name in self.extra}
+        return pa.table(columns, metadata=about)
 
     def plot(self, agents: int = 30) -> Any:
         """Ratings of the best agents as points, with their intervals, as a figure of plotly, which ``figure.write_html(path)`` saves.
@@ -138,21 +148,20 @@ class Rating:
         Raises:
             MissingExtraError: plotly is not installed.
         """
-        graphs = extras.load("plotly.graph_objects", "plot", "plotting ratings")
+        drawing = figure("plotting ratings")
         rows = [row for row in self.top(agents) if np.isfinite(row.rating)][::-1]
         ends = [(row.low, row.rating, row.high) for row in rows if row.low is not None and row.high is not None]
         known = bool(ends) and len(ends) == len(rows)
         bars = {"type": "data", "symmetric": False, "color": "#888"}
         bars |= {"array": [high - rating for _, rating, high in ends], "arrayminus": [rating - low for low, rating, _ in ends]}
-        points = graphs.Scatter(
+        drawing.add_scatter(
             x=[row.rating for row in rows], y=[row.agent for row in rows], mode="markers", error_x=bars if known else None,
             marker={"size": 8, "color": "#1f5fa8"},
         )  # fmt: skip
-        figure = graphs.Figure(points)
         shown = f"{len(self)} agents" if len(rows) == len(self) else f"{len(rows)} of {len(self)} agents; the others are left out"
         what = f"rating, with its {100 * (self.level or 0):g} % interval" if known else "rating"
-        return figure.update_layout(
-            title=f"{self.method} of {shown}", xaxis_title=what, template="simple_white", height=140 + 22 * len(rows),
+        return drawing.update_layout(
+            title=f"{self.method} of {shown}", xaxis_title=what, template="simple_white", height=220 + 22 * len(rows),
             margin={"l": 10, "r": 20}, yaxis={"automargin": True, "type": "category"},
         )  # fmt: skip
 
@@ -206,10 +215,11 @@ class Rating:
             for i in ids.tolist()
         ]
 
-    def _id(self, argument: str, agent: str) -> int:
-        if agent not in self.names:
-            raise InputError(argument, agent, f"must be one of the rated agents{checks.similar(str(agent), self.names)}")
-        return self.names.index(agent)
+    def _id(self, argument: str, agent: str | int) -> int:
+        name = name_of(agent, argument)
+        if name not in self.names:
+            raise InputError(argument, agent, f"must be one of the rated agents{checks.similar(name, self.names)}")
+        return self.names.index(name)
 
 
 def _proven(value: float) -> str:

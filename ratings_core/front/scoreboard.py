@@ -8,7 +8,8 @@ Settings are chosen on the first half of the games, by log loss, and every figur
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -22,7 +23,9 @@ from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.formats.parts import FilePart
 from ratings_core.formats.reading import in_order_of_time
 from ratings_core.front.counted import batch_of
+from ratings_core.front.progress import on_stderr
 from ratings_core.front.rate import with_columns
+from ratings_core.front.release import release
 from ratings_core.front.sources import part_of
 from ratings_core.front.tables import drawn, drawn_html
 from ratings_core.margins import posterior_margins
@@ -135,7 +138,8 @@ class Scoreboard:
         }
         names = {"method": [one.method for one in self.scores], "settings": [one.name for one in self.scores]}
         chosen = {"chosen": [one.chosen for one in self.scores]}
-        return pa.table(names | chosen | means | {"calibration_error": [one.calibration_error for one in self.scores]})
+        errors = {"calibration_error": [one.calibration_error for one in self.scores]}
+        return pa.table(names | chosen | means | errors, metadata={"equirank_version": release()})
 
     def __str__(self) -> str:
         return drawn(self._title(), _HEADS, self._rows(), [], left=0)
@@ -187,7 +191,12 @@ def scoreboard(
         refits: Number of parts of the history, 2 or more. Solved methods are solved again before each.
         choose: Whether the first half of the games also chooses settings (`CANDIDATES`). Methods then have a second row if the choice is
             not the default.
-        progress: Called with the name of each method before its forecasts are made.
+        progress: Called with a line of text: at the start how much will be computed, then before each method. None for stderr, if that is
+            a terminal or a notebook.
+
+    Time grows with the games, and for `SOLVED` with the pairs of agents that met, times `refits`, times the settings that are tried. Both
+    methods of `SOLVED` share their fits. The guide of the library has times. For a quick look at many games, give fewer `refits`,
+    ``choose=False``, or online methods only.
 
     Raises:
         InputError: A method is unknown, there are too few games, or a rule of `rate` is broken.
@@ -214,11 +223,22 @@ def scoreboard_of(
     history = _History.of(part)
     parts = _Parts.of(history, refits) if any(method in SOLVED for method in methods) else None
     forecasts: list[Forecasts] = []
-    for method in methods:
-        if progress is not None:
-            progress(method)
+    progress = on_stderr if progress is None else progress
+    progress(_plan(history, methods, 0 if parts is None else len(parts.ends) - 1, choose=choose))
+    for number, method in enumerate(methods, 1):
+        progress(f"{method} ({number} of {len(methods)} methods)")
         forecasts += _of_method(history, method, _online if parts is None or method in RATERS else parts.forecasts, choose=choose)
     return _scored(history, forecasts)
+
+
+def _plan(history: "_History", methods: Sequence[str], refits: int, *, choose: bool) -> str:
+    """What a scoreboard computes, as a line of text."""
+    tried = {method: 1 + choose * len(CANDIDATES[method]) for method in methods}
+    folds = sum(number for method, number in tried.items() if method in RATERS)
+    fits = max((number for method, number in tried.items() if method in SOLVED), default=0) * refits
+    work = [f"{folds} folds of {len(history.batch)} games"] * (folds > 0) + [f"{fits} fits to up to as many games"] * (fits > 0)
+    chosen = "; the first half of the games chooses settings" if choose else ""
+    return f"scoreboard of {len(methods)} methods: {' and '.join(work)}{chosen}; the second half is scored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,11 +309,13 @@ def _online(history: _History, method: str, settings: Settings) -> Floats:
 class _Parts:
     """A history in parts of about equally many games.
 
-    ends: int64 (parts,), number of games up to the end of each part; counts: counts of the pairs of each part.
+    ends: int64 (parts,), number of games up to the end of each part; counts: counts of the pairs of each part; shares: half-life in parts,
+    and method -> shares that were computed and not yet used.
     """
 
     ends: NDArray[np.int64]
     counts: tuple[MetPairs, ...]
+    shares: dict[tuple[float, str], Floats] = field(default_factory=dict)
 
     @classmethod
     def of(cls, history: _History, refits: int) -> "_Parts":
@@ -307,18 +329,35 @@ class _Parts:
 
     def forecasts(self, history: _History, method: str, settings: Settings) -> Floats:
         """Forecasts of the duels of each part, from the parts before it, with the scale that fits their duels; 1/2 in the first part."""
-        p = np.full(len(history.duels), 0.5)
-        log_odds, scale = np.zeros(len(history.duels)), 1.0
-        cuts = np.searchsorted(history.duels, self.ends)
-        kappa = np.inf if method == "bradley_terry" else None
-        life = float(settings.get("half_life", np.inf)) * len(self.ends)
-        for part, (start, end) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True), 1):
-            margins = posterior_margins(decayed(self.counts[:part], life), kappa=kappa)
-            share = np.clip((1 + margins.win_less_loss(history.first[start:end], history.second[start:end])) / 2, LEAST, 1 - LEAST)
-            log_odds[start:end] = np.log(share) - np.log1p(-share)
+        p, scale = np.full(len(history.duels), 0.5), 1.0
+        share = self._shares(history, method, float(settings.get("half_life", np.inf)) * len(self.ends))
+        log_odds = np.log(share) - np.log1p(-share)
+        for start, end in self._later(history):
             p[start:end] = 1 / (1 + np.exp(-scale * log_odds[start:end]))
             scale = _scale(log_odds[:end], history.result[:end], scale)
         return p
+
+    def _later(self, history: _History) -> list[tuple[int, int]]:
+        """First duel, and the one after the last, of each part but the first."""
+        cuts = np.searchsorted(history.duels, self.ends).tolist()
+        return list(pairwise(cuts))
+
+    def _shares(self, history: _History, method: str, life: float) -> Floats:
+        """Expected share of the first side of each duel, before calibration; 1/2 in the first part. life: half-life in parts.
+
+        One fit of strengths serves both methods: posterior margins are those of the fit with a correction at the pairs that met.
+        """
+        if (life, method) not in self.shares:
+            both = {one: np.full(len(history.duels), 0.5) for one in SOLVED}
+            counts = self.counts[0]
+            for part, (start, end) in enumerate(self._later(history), 1):
+                first, second = history.first[start:end], history.second[start:end]
+                margins = posterior_margins(counts)
+                both["bradley_terry"][start:end] += margins.predicted(margins.strength[first] - margins.strength[second]) / 2
+                both["posterior_margins"][start:end] += margins.win_less_loss(first, second) / 2
+                counts = decayed([counts, self.counts[part]], life)
+            self.shares.update({(life, one): np.clip(share, LEAST, 1 - LEAST) for one, share in both.items()})
+        return self.shares.pop((life, method))
 
 
 def _scale(log_odds: Floats, result: Floats, scale: float) -> float:

@@ -57,11 +57,17 @@ def _rating(run: Taken, rated: Rated) -> Rating:
         low=rated.low,
         high=rated.high,
         level=None if rated.low is None else float(rated.extra["interval"]),  # type: ignore[arg-type]
-        extra={**run.about, **rated.extra},
+        extra={**run.about, **rated.extra, **_seed(run)},
         seconds=solution.seconds,
         chances=getattr(solution, "lottery", None),
         expects=getattr(solution, "expected_score", None),
     )
+
+
+def _seed(run: Taken) -> dict[str, Value]:
+    """The random seed that the method used, by its name in `extra`; empty without one."""
+    is_used = "seed" in run.values and run.values.get("tie_rule", "seed") == "seed"
+    return {"seed": run.values["seed"]} if is_used else {}
 
 
 def _with_normal(run: Taken, rating: Rating) -> Rating | None:
@@ -109,7 +115,7 @@ def _with_refits(run: Taken, rating: Rating, seconds: float) -> Rating:
     reach, possible = reach_of(ends, normal_reach(run.method, source)), possible_ratings(run.method, len(run.problem.names))
     low, high = around(rating.ratings, ends, reach, possible)
     rank = rating.ranking.rank
-    about = {"intervals": f"{len(refits.whole.ratings)} refits", "assumes": source.assumes}
+    about = {"intervals": f"{len(refits.whole.ratings)} refits", "assumes": source.assumes, "interval_seed": seed}
     return replace(
         rating,
         low=low,

@@ -15,6 +15,7 @@ from ratings_core.errors import InputError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.formats.parts import FilePart, RowCounts
+from ratings_core.front.names import name_of
 from ratings_core.records.names import check_name
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 _RESULTS: Final = {1.0: 1, 0.5: 0, 0.0: -1}
 """Result of the first agent -> who won, as in `won_by`."""
 _FORMS: Final = (
-    "must be a data frame, an Arrow table, the path of a file, a mapping of columns, or tuples (winner, loser) or (a, b, result of a: "
-    "1, 0.5 or 0)"
+    "must be a data frame, an Arrow table, the path of a file, a mapping of columns, or tuples (or rows of an array) (winner, loser) or "
+    "(a, b, result of a: 1, 0.5 or 0)"
 )
 
 
@@ -33,8 +34,8 @@ def part_of(source: Any, options: ReadOptions = PLAIN, counts: RowCounts | None 
 
     Args:
         source: `Games` or `TaskScores`; a data frame or a table that exports Arrow data (pandas, polars, pyarrow, DuckDB); a mapping from
-            names to columns; the path of a CSV, JSON lines, Parquet or PGN file; or tuples (winner, loser) or (a, b, result), where the
-            result of a is 1, 1/2 or 0.
+            names to columns; the path of a CSV, JSON lines, Parquet or PGN file; or tuples, or rows of an array, (winner, loser) or
+            (a, b, result), where the result of a is 1, 1/2 or 0. An agent is a text or an integer (`name_of`).
         options: How rows are read.
         counts: Counts the rows of a table in memory.
 
@@ -53,9 +54,9 @@ def part_of(source: Any, options: ReadOptions = PLAIN, counts: RowCounts | None 
         raise InputError("reading", options, "must be left out for games without columns of a table")
     if isinstance(source, Games | TaskScores):
         return FilePart(source, np.arange(1, len(source) + 1))
-    if isinstance(source, bytes) or not isinstance(source, Iterable):
+    if isinstance(source, bytes) or not isinstance(source, Iterable) or getattr(source, "ndim", 1) == 0:
         raise InputError("games", source, _FORMS)
-    games = _of_tuples(list(source))
+    games = _of_tuples([row.tolist() if isinstance(row, np.ndarray) else row for row in source])
     return FilePart(games, np.arange(1, len(games) + 1))
 
 
@@ -142,7 +143,8 @@ def _of_tuples(rows: Sequence[Any]) -> Games:
 
 
 def _names(rows: Sequence[Any], side: int) -> list[str]:
-    names = [row[side] for row in rows]
+    given = (row[side] for row in rows)
+    names = [name if isinstance(name, str) else name_of(name, f"games[{i}][{side}]") for i, name in enumerate(given)]
     for name in dict.fromkeys(names):
         check_name(name, f"games[{names.index(name)}][{side}]")
     return names

@@ -61,17 +61,12 @@ def scoreboard(
         time_format=time_format, decimal=decimal,
     )  # fmt: skip
     part = _read(file, options, bad_rows, pool)
-    shown = scoreboard_of(part, method or (*ONLINE, *SOLVED), refits=refits, choose=not defaults, progress=_progress)
+    shown = scoreboard_of(part, method or (*ONLINE, *SOLVED), refits=refits, choose=not defaults)
     if output == "json":
         for one in shown.scores:
             sys.stdout.write(msgspec.json.encode(one).decode() + "\n")
     else:
         Console(soft_wrap=True).print(str(shown), highlight=False, markup=False)
-
-
-def _progress(method: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"equirank: {method}\n")
 
 
 def _read(file: Path, options: ReadOptions, bad_rows: BadRows, pool: str | None) -> FilePart:

@@ -14,7 +14,7 @@ from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
 from ratings_core.methods.names import MODULES, ONLINE
 from ratings_core.voting.profile import Unlisted
-from services.boards.result import Intervals, SolveResult
+from services.boards.result import VERSION, Intervals, SolveResult
 from services.cli.cells import interval_line, ranked_table, roster_line
 from services.cli.options import (
     BadRowsOption,
@@ -182,7 +182,8 @@ def _print(answers: Iterator[Answer], slice_by: str | None, output: Format) -> t
             sys.stderr.write(f"equirank: {slice_by} = {answer.slice!r} has no result: {' '.join(str(answer.error).split())}\n")
         else:
             if output == "json":
-                sys.stdout.write(msgspec.json.encode(answer.result).decode() + "\n")
+                printed = {"version": VERSION, **msgspec.to_builtins(answer.result)}
+                sys.stdout.write(msgspec.json.encode(printed).decode() + "\n")
             else:
                 if slice_by is not None:
                     Console(soft_wrap=True).print(f"\n{slice_by} = {answer.slice!r}", highlight=False, markup=False)

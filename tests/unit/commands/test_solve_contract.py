@@ -75,7 +75,7 @@ def test_one_object_on_stdout(run: Any, kind: str, method: str) -> None:
     assert (code, err) == (0, "")
     assert out.count("\n") == 1
     found = json.loads(out)
-    assert list(found) == ["method", "input", "agents", "certificate", "status", "seconds", "tasks", "extra"]
+    assert list(found) == ["version", "method", "input", "agents", "certificate", "status", "seconds", "tasks", "extra"]
     assert (found["method"], found["input"], found["status"]) == (method, KINDS[kind], "optimal")
     assert set(found["certificate"]) == {"kind", "value"}
     assert sorted(row["agent"] for row in found["agents"]) == ["amy", "bob", "zed"]

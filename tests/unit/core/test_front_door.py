@@ -1,5 +1,6 @@
 """The front door of the library: the same games in any form give the same ratings, and results know names."""
 
+import importlib.metadata
 import json
 import os
 from pathlib import Path
@@ -60,6 +61,45 @@ def test_the_same_games_in_any_form_are_the_same_ratings(tmp_path: Path) -> None
         np.testing.assert_allclose(rating.ratings, expected, atol=1e-8, err_msg=name)
         assert rating.certificate is not None
         assert rating.status == "optimal"
+
+
+def test_integers_are_names_in_every_form() -> None:
+    pairs = [(0, 1), (1, 2), (0, 2), (2, 0)]
+    texts = [(str(a), str(b)) for a, b in pairs]
+    expected = rate(texts)
+    frame = {"winner": [a for a, _ in pairs], "loser": [b for _, b in pairs]}
+    forms: list[Any] = [
+        pairs, list(map(list, pairs)), np.array(pairs), np.array(pairs, np.uint8), np.array(texts), np.array(pairs, object),
+        list(np.array(pairs)), [(a, b, 1) for a, b in pairs], np.array([(b, a, 0) for a, b in pairs]), [("0", 1), *pairs[1:]],
+        frame, pd.DataFrame(frame), pl.DataFrame(frame), frame | {"winner": ["0", 1, 0, 2]},
+    ]  # fmt: skip
+    for form in forms:
+        rating = rate(form)
+        assert rating.names == ("0", "1", "2")
+        np.testing.assert_array_equal(rating.ratings, expected.ratings)
+    assert expected[0] == expected["0"] == expected[np.int64(0)]  # type: ignore[index]
+    assert predict(pairs, 0, 1) == predict(texts, "0", "1")
+    assert compare(np.array(pairs), ["elo"]).names == ("0", "1", "2")
+    one, many = Online("elo"), Online("elo").learn_many(np.array(pairs))
+    for winner, loser in pairs:
+        one.learn_one(winner, loser)
+    assert one.predict_one(0, 1) == many.predict_one("0", "1") == rate(pairs, "elo").predict(0, 1)
+
+
+@pytest.mark.parametrize("name", [True, np.True_, 0.0, np.float64(1), None, ["a"], b"a"])
+def test_a_name_is_a_text_or_an_integer(name: Any) -> None:
+    calls = (
+        lambda: rate([(1, 0), (name, 2)]), lambda: rate([("1", "0"), (name, "2")]), lambda: predict([(0, 1), (1, 0)], name, 1),
+        lambda: rate([(0, 1)], "elo")[name], lambda: Online("elo").learn_one(name, 2), lambda: Online("elo").predict_one(name, 2),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(InputError, match="must be a text, or an integer") as raised:
+            call()
+        assert repr(name) in str(raised.value)
+    with pytest.raises(InputError, match=r"games\[0\]\[0\] must be a text, or an integer"):
+        rate(np.array([(0.0, 1.0)]))
+    with pytest.raises(InputError, match="must be a data frame"):
+        rate(np.array(3))
 
 
 def test_a_rating_knows_names() -> None:
@@ -230,6 +270,31 @@ def test_methods_side_by_side() -> None:
         both["sco"]
 
 
+def test_a_comparison_can_be_plotted_and_says_which_method_ties_nearly_all() -> None:
+    games = [("a", other) for other in "bcdef"] + [("b", other) for other in "cdef"] + [("c", other) for other in "def"]
+    both = compare(games, ["elo", "maximal_lottery"])
+    assert "maximal_lottery ties all but 1; a pair that only one method ties counts half" in str(both)
+    assert "elo ties" not in str(both)
+    figure = both.plot(3)
+    assert [line.name for line in figure.data] == ["a", "b", "c"]
+    assert [list(line.y) for line in figure.data] == [[1, 1], [2, 2], [3, 2]]
+    assert list(figure.layout.yaxis.ticktext) == ["a  1", "b  2", "c  3"]
+    assert [one.text for one in figure.layout.annotations] == ["a", "b and 1 more"]
+    with pytest.raises(InputError, match="agents must be"):
+        both.plot(0)
+
+
+def test_results_record_the_version_and_the_seeds_that_were_used() -> None:
+    version = importlib.metadata.version("equirank")
+    assert ratings_core.__version__ == rate(PAIRS).version == rate(PAIRS, "elo").version == version
+    assert rate(PAIRS).table().schema.metadata[b"equirank_version"] == version.encode()
+    assert compare(PAIRS, ["elo"]).table().schema.metadata == {b"equirank_version": version.encode()}
+    assert "seed" not in rate(PAIRS, "ranked_pairs").extra
+    assert rate(PAIRS, "ranked_pairs", tie_rule="seed", seed=7).table().schema.metadata[b"seed"] == b"7"
+    refits = rate(PAIRS * 5, "fenchel_young_fit", intervals=True)
+    assert refits.table().schema.metadata[b"interval_seed"] == str(refits.extra["interval_seed"]).encode()
+
+
 def test_predict() -> None:
     assert predict(PAIRS, "ann", "bob") == pytest.approx(rate(PAIRS).predict("ann", "bob"))
     with pytest.raises(InputError, match="predicts results"):
@@ -297,6 +362,16 @@ def test_a_rating_can_be_plotted() -> None:
     assert figure.layout.title.text == "bradley_terry of 2 of 3 agents; the others are left out"
     assert list(figure.data[0].y) == ["bob", "ann"]
     assert len(figure.data[0].error_x.array) == 2
+
+
+def test_a_notebook_gets_a_figure_as_html_too() -> None:
+    for figure in (rate(PAIRS).plot(2), compare(PAIRS, ["elo", "copeland"]).plot()):
+        bundle = figure._repr_mimebundle_(include=None, exclude=None)
+        assert set(bundle) == {"application/vnd.plotly.v1+json", "text/html"}
+        assert bundle["text/html"].startswith('<iframe srcdoc="')
+        assert "ann" in figure._repr_html_()
+        assert not callable(figure._ipython_display_)
+        json.dumps(bundle)
 
 
 def test_games_are_counted_by_the_kind_that_a_method_takes() -> None:

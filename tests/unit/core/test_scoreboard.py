@@ -1,5 +1,7 @@
 """The scoreboard: forecasts come from earlier games only, and figures are those of plain loops over the same games."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -131,3 +133,34 @@ def test_what_cannot_be_scored_is_refused(games, methods, argument):
     with pytest.raises(InputError) as error:
         scoreboard(games, methods)
     assert error.value.argument == argument
+
+
+def test_the_solved_methods_share_their_fits_and_forecast_as_each_alone():
+    games = played(300, seed=4)
+    together = {score.name: score for score in scoreboard(games, ["bradley_terry", "posterior_margins"], refits=6).scores}
+    for method in ("bradley_terry", "posterior_margins"):
+        for score in scoreboard(games, [method], refits=6).scores:
+            assert score.log_loss.value == together[score.name].log_loss.value
+
+
+def test_progress_says_first_how_much_is_computed_and_then_each_method():
+    lines = []
+    scoreboard(played(240), ["elo", "bradley_terry", "posterior_margins"], refits=6, progress=lines.append)
+    assert lines == [
+        (
+            "scoreboard of 3 methods: 7 folds of 240 games and 25 fits to up to as many games; the first half of the games chooses "
+            "settings; the second half is scored"
+        ),
+        "elo (1 of 3 methods)",
+        "bradley_terry (2 of 3 methods)",
+        "posterior_margins (3 of 3 methods)",
+    ]
+
+
+def test_progress_is_written_to_a_terminal_and_not_to_the_log_of_a_program(monkeypatch, capsys):
+    scoreboard(played(240), ["elo"], choose=False)
+    assert not capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    scoreboard(played(240), ["elo"], choose=False)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["equirank: scoreboard of 1 methods: 1 folds of 240 games; the second half is scored", "equirank: elo (1 of 1 methods)"]

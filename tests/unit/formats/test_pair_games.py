@@ -63,6 +63,8 @@ def test_the_usual_headers_need_no_option(tmp_path: Path, text: str, games: list
         ("challenger,defender,result", ["1", "D", "0", "x"], [WON, TIED, LOST, TIED]),
         ("player,dealer,result", ["1", "X", "2"], [WON, TIED, LOST]),
         ("left,right,winner", ["l", "R"], [WON, LOST]),
+        ("one,two,winner", ["model_a", "MODEL_B", "tie", "tie (bothbad)"], [WON, LOST, TIED, TIED]),
+        ("model_b,model_a,winner", ["model_a", "model_b"], [LOST, WON]),
     ],
 )
 def test_words_mean_what_the_headers_say(tmp_path: Path, header: str, cells: list[str], won: list[Any]) -> None:
@@ -70,6 +72,18 @@ def test_words_mean_what_the_headers_say(tmp_path: Path, header: str, cells: lis
     roles = Roles(first=first, second=second, **{"winner" if result == "winner" else "result": result})
     found, counts = read(tmp_path, header + "\n" + "".join(f"p,q,{cell}\n" for cell in cells), roles=roles)
     assert ([places for *_, places in found], counts.bad) == (won, 0)
+
+
+def test_an_agent_called_like_a_word_for_a_side_is_its_name_or_in_doubt(tmp_path: Path) -> None:
+    roles, header = Roles(first="p1", second="p2", winner="who"), "p1,p2,who\n"
+    games, counts = read(tmp_path, f"{header}ann,model_a,model_a\nbob,ann,bob\n", roles=roles)
+    assert ([places for *_, places in games], counts.bad) == ([LOST, WON], 0)
+    doubtful = f"{header}ann,model_a,model_a\n"
+    _, counts = read(tmp_path, doubtful, roles=roles)
+    assert "say with --value what the word means" in counts.first[0].rule
+    for meaning, places in (("first", WON), ("second", LOST)):
+        games, counts = read(tmp_path, doubtful, roles=roles, values={"model_a": meaning})
+        assert ([won for *_, won in games], counts.bad) == ([places], 0)
 
 
 @pytest.mark.parametrize(

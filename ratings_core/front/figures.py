@@ -1,0 +1,45 @@
+"""Figures of plotly that notebooks show, also after a conversion to HTML."""
+
+import html
+import json
+from functools import cache
+from typing import Any
+
+from ratings_core import extras
+
+_HEIGHT = 460
+"""Height in pixels of a figure without one."""
+
+
+def figure(purpose: str) -> Any:
+    """An empty figure of plotly.
+
+    Args:
+        purpose: What is drawn, as the subject of a sentence, for the error.
+
+    Raises:
+        MissingExtraError: plotly is not installed.
+    """
+    extras.load("plotly.graph_objects", "plot", purpose)
+    return _figure_class()()
+
+
+@cache
+def _figure_class() -> Any:
+    import plotly.graph_objects as graphs  # noqa: PLC0415 - an extra
+
+    class NotebookFigure(graphs.Figure):  # type: ignore[misc]  # plotly is an extra
+        """A figure that gives a notebook both plotly's form and HTML.
+
+        By default plotly gives a notebook its own form alone, which nbconvert leaves out of an HTML page. The HTML is a separate frame,
+        because the scripts of such a page keep plotly from loading in the page itself. It loads plotly from plotly's server.
+        """
+
+        _ipython_display_ = None  # would show plotly's form alone
+
+        def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
+            page, height = self.to_html(include_plotlyjs="cdn"), (self.layout.height or _HEIGHT) + 40
+            frame = f'<iframe srcdoc="{html.escape(page)}" width="100%" height="{height:g}" style="border: 0"></iframe>'
+            return {"application/vnd.plotly.v1+json": json.loads(self.to_json()), "text/html": frame}
+
+    return NotebookFigure
