@@ -159,7 +159,9 @@ def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], lev
     if len(covariance) > _DRAWN_AGENTS or freedom is not None:
         return float(scipy.special.ndtri(share) if freedom is None else scipy.special.stdtrit(freedom, share))
     values, vectors = scipy.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    root = (
+        vectors * np.sqrt(np.maximum(values, 0.0))
+    ) @ vectors.T  # symmetric: unlike `vectors`, it does not change signs with the last bit
     i, j = np.nonzero(np.triu(compare, 1))
     drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(values))) @ root.T
     scale, rows = np.maximum(error[i, j], np.finfo(float).tiny), max(1, _BLOCK // len(i))
