@@ -159,9 +159,8 @@ def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], lev
     if len(covariance) > _DRAWN_AGENTS or freedom is not None:
         return float(scipy.special.ndtri(share) if freedom is None else scipy.special.stdtrit(freedom, share))
     values, vectors = scipy.linalg.eigh(covariance)
-    root = (
-        vectors * np.sqrt(np.maximum(values, 0.0))
-    ) @ vectors.T  # symmetric: unlike `vectors`, it does not change signs with the last bit
+    # The symmetric root: the signs of `vectors` can change with the last bit of the covariance.
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     i, j = np.nonzero(np.triu(compare, 1))
     drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(values))) @ root.T
     scale, rows = np.maximum(error[i, j], np.finfo(float).tiny), max(1, _BLOCK // len(i))
