@@ -82,7 +82,7 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
         assert f"elo (live) · language:{value}" in top("--slice", f"language:{value}").output
         for words, rule in (
             (("--slice", "map:c"), "must be a slice with the board elo: language:"),
-            (("--slice", f"language:{value}", "--diff"), "--against must be used: elo is an online method"),
+            (("--slice", f"language:{value}", "--diff"), "--against, --since must be used: elo is an online method"),
             (("--slice", "x:y", "--season", "first"), "must be an ended season"),
         ):
             with pytest.raises(InputError, match=rule):
