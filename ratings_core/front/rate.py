@@ -20,7 +20,7 @@ from ratings_core.formats.roles import Roles
 from ratings_core.front.counted import Counted, CountedFeatures, Counting, batch_of
 from ratings_core.front.rating import Rating
 from ratings_core.front.solved import solved
-from ratings_core.front.sources import part_of, part_of_file
+from ratings_core.front.sources import ONE_ANSWER, part_of, part_of_file
 from ratings_core.methods.method import Takes
 from ratings_core.methods.registry import METHODS, find
 from ratings_core.online import RATERS, Prequential
@@ -155,6 +155,8 @@ class Read:
         self, method: str, options: Mapping[str, Value], bucket_seconds: float | None = None, interval_seconds: float | None = None
     ) -> Rating:
         """Rate by a method. Arguments and errors as of `rate`; interval_seconds: None for no intervals."""
+        if "slice_by" in options:
+            raise InputError("slice_by", options["slice_by"], ONE_ANSWER)
         if method in RATERS:
             rating = _folded(self, method, options, interval_seconds)
         else:

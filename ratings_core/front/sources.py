@@ -27,6 +27,11 @@ _FORMS: Final = (
     "must be a data frame, an Arrow table, the path of a file, a mapping of columns, or tuples (or rows of an array) (winner, loser) or "
     "(a, b, result of a: 1, 0.5 or 0)"
 )
+ONE_ANSWER: Final = (
+    "must be left out for one answer: group the rows of a frame (polars: frame.partition_by), or choose those of one slice by "
+    "reading=ReadOptions(where=((column, value),))"
+)
+"""The rule about an option that would give an answer for each slice."""
 
 
 def part_of(source: Any, options: ReadOptions = PLAIN, counts: RowCounts | None = None) -> FilePart:
@@ -115,7 +120,7 @@ def part_of_file(reading: "FileReading") -> FilePart:
 
 def _refuse_slices(options: ReadOptions) -> None:
     if options.slice_by is not None:
-        raise InputError("slice_by", options.slice_by, "must be left out for one answer; `where` chooses the rows of a slice")
+        raise InputError("slice_by", options.slice_by, ONE_ANSWER)
 
 
 def _checked(part: FilePart | None, counts: RowCounts, name: str) -> FilePart:

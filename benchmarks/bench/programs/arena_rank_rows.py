@@ -42,4 +42,5 @@ def intervals(data, kind=BradleyTerry, **options):
 
 
 def mended(data):
+    """With leverages in the sandwich estimate, almost no ridge, and a fit to 1e-12."""
     return intervals(data, WithLeverages, hessian_reg=1e-9, ftol=1e-18, gtol=1e-12)

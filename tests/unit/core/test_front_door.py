@@ -225,6 +225,9 @@ def test_options_that_do_not_apply_to_one_answer_are_refused(tmp_path: Path) -> 
     path = sources(tmp_path)["csv"]
     with pytest.raises(InputError, match="slice_by must be left out for one answer"):
         rate(path, reading=ReadOptions(slice_by="winner"))
+    for method in ("elo", "bradley_terry"):
+        with pytest.raises(InputError, match="slice_by must be left out for one answer: group the rows"):
+            rate(COLUMNS, method, slice_by="winner")
     table = {"first": ["a", "b"], "second": ["b", "a"], "result": [1, 1], "x": [1.0, 2.0]}
     for call in (
         lambda: rate(table, "elo", features=["x"]),
