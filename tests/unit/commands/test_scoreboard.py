@@ -63,7 +63,7 @@ def test_bad_rows_are_refused_or_skipped_and_counted(run: Any, file: Path) -> No
     assert "row 242" in err
     code, out, err = run(str(file), "--method", "elo", "--defaults", "--bad-rows", "skip")
     assert code == 0
-    assert "1 rows left out: bad rows" in err
+    assert "left out: 1, bad rows" in err
     assert "240 games of 6 agents" in out
 
 
