@@ -20,7 +20,7 @@ from ratings_core.voting.profile import Unlisted
 
 BadRows: TypeAlias = Literal["refuse", "skip"]
 _SHOWN_BAD: Final = 20
-"""Largest number of bad rows that an error, which is one line, lists. It also gives the number of all; `equirank inspect` lists a hundred."""
+"""Largest number of bad rows that an error lists, because it is one line. It also gives the number of all. `Inspection` has a hundred."""
 BAD: Final = "bad rows"
 
 
