@@ -8,6 +8,8 @@ share of pools in which all intervals of ranks hold at once; `far` is the share 
 a newcomer's; `excluded` is the number of rows whose interval excludes its own estimate.
 `--before` runs the same pools with another checkout of the project, in the same table.
 
+Kinds of pools are words: `random` pairs or a `sparse` graph of pairs, then `ties` and `prior` (a prior of one game in the solve).
+
 The truth of a fit is the fit to the true probabilities of all pairs; that of other methods is their answer on the true margins. Planted
 skills are normal with a deviation of 0.7 logits. Online methods have rows of planted, constant skills, and rows of the method's
 own model: skills are drawn from its prior and move as it says (Glicko-2: by the volatility each rating period; Weng-Lin: by tau each
