@@ -14,6 +14,7 @@ from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
 from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.front.load import BadRows, collect, judged
+from ratings_core.front.release import release
 from ratings_core.front.scoreboard import REFITS, SOLVED, scoreboard_of
 from ratings_core.front.slices import Slices
 from ratings_core.methods.names import ONLINE
@@ -55,7 +56,9 @@ def scoreboard(
     decimal: DecimalOption = None,
     output: Annotated[Format, typer.Option("--format", help="table, or json for programs: one object per line.")] = "table",
 ) -> None:
-    """Show which method predicts the games of a file best. Each game is predicted from earlier games only."""
+    """Show which method predicts the games of a file best. Each game is predicted from earlier games only. Nothing is drawn at random, so
+    there is no seed; each line of JSON has the version of Equirank, the number of refits, and how many games and agents the file has.
+    """
     options = read_options(
         input_kind, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where,
         time_format=time_format, decimal=decimal,
@@ -63,8 +66,9 @@ def scoreboard(
     part = _read(file, options, bad_rows, pool)
     shown = scoreboard_of(part, method or (*ONLINE, *SOLVED), refits=refits, choose=not defaults)
     if output == "json":
+        made_by = {"version": release(), "refits": refits, "games": shown.games, "history": shown.history, "agents": shown.agents}
         for one in shown.scores:
-            sys.stdout.write(msgspec.json.encode(one).decode() + "\n")
+            sys.stdout.write(msgspec.json.encode(msgspec.to_builtins(one) | made_by).decode() + "\n")
     else:
         Console(soft_wrap=True).print(str(shown), highlight=False, markup=False)
 
