@@ -56,8 +56,10 @@ def scoreboard(
     decimal: DecimalOption = None,
     output: Annotated[Format, typer.Option("--format", help="table, or json for programs: one object per line.")] = "table",
 ) -> None:
-    """Show which method predicts the games of a file best. Each game is predicted from earlier games only. Nothing is drawn at random, so
-    there is no seed; each line of JSON has the version of Equirank, the number of refits, and how many games and agents the file has.
+    """Show which method predicts the games of a file best. Each game is predicted from earlier games only.
+
+    Nothing is drawn at random, so there is no seed. Each line of JSON has the version of Equirank, the number of refits, and how many
+    games and agents the file has.
     """
     options = read_options(
         input_kind, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where,
