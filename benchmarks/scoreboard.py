@@ -37,24 +37,25 @@ are of the second half.
 - *Favourite won* counts decided games."""
 CHANGED: Final = """\
 **What was changed by it.** New pools had Elo and SCO. Since this table they have Glicko-2 as well
-([decision 82](../decisions/0082-glicko2-by-default.md)). Elo stays the first method, because people know it and it needs no times: if all
-games have one time, or strengths change much within a week, all of them are in one rating period of Glicko-2, which was worse than Elo on
-all three football histories then. The settings of the methods stay: of 31 other settings, 30 make at least one history worse by more than
-its interval, and the other one gains less than 0.0001.
+([decision 82](../decisions/0082-glicko2-by-default.md)). Elo stays the first method, because people know it and it needs no times. The
+rating period of Glicko-2 is a week: without times, all games are in one period, and then it was worse than Elo on all three football
+histories. The settings of the methods stay: of 31 other settings, 30 make at least one history worse by more than its interval, and the
+other one gains less than 0.0001.
 
 ### Refits
 
-A refit is before each {nth} of a history, not before each day ([decision 78](../decisions/0078-scoreboard.md)). The football histories have
-3,046 to 16,491 days of games, so daily refits take 30 to 165 times as long. In the English league they were tried: the log loss of
-Bradley-Terry falls from 0.6526 to 0.6515 with the default, and from 0.6360 to 0.6345 with `half_life=0.05`. That is a sixth of
-the interval, and the order of the defaults stays.
+A refit is before each {nth} of a history, not before each day ([decision 78](../decisions/0078-scoreboard.md)). The football
+histories have 3,046 to 16,491 days of games, so daily refits take 30 to 165 times as long. In the English league they were tried: the log
+loss of Bradley-Terry falls from 0.6526 to 0.6515 with the default, and from 0.6360 to 0.6345 with `half_life=0.05`. That is at most a sixth
+of the `±` of these rows, and the order of the defaults stays.
 
 ### Two methods with nearly equal rows
 
-{twins} Both methods forecast by the same fitted strengths. A posterior margin
-moves from this forecast towards the results of the pair itself, with the weight games / (games + kappa), and kappa is estimated from all
-pairs ([posterior margins](../concepts/posterior-margins.md)). It is infinite unless the results speak against one order of all agents, and
-then both forecasts are the same numbers. So these histories hardly speak against one order. Posterior margins are for pools with cycles.
+{twins}
+Both methods forecast by the same fitted strengths. A posterior margin moves from this forecast towards the results of the pair itself, with
+the weight games / (games + kappa), and kappa is estimated from all pairs ([posterior margins](../concepts/posterior-margins.md)). It is
+infinite unless the results speak against one order of all agents, and then both forecasts are the same numbers. So these histories hardly
+speak against one order. Posterior margins are for pools with cycles.
 """
 """What people changed or tried because of the table."""
 SEEDS: Final = {"battles": 1, "chess": 2, "tennis": 3}
@@ -182,8 +183,8 @@ def _against_settings(boards: Mapping[str, Scoreboard]) -> list[str]:
         settings = dict.fromkeys("default" if own is None else own.name.removeprefix(f"{method} ") for own in chosen)
         lines.append(f"| {method} | {np.mean(gains):.4f} | {min(gains):.4f} to {max(gains):.4f} | {', '.join(settings)} |")
     return [
-        "- Settings that the first half chose gain log loss on the second half. The table has the gains; negative ones are losses.",
-        "  The choices differ by history, so no other setting is better everywhere.",
+        "- The next table says by how much the settings that the first half chose lower the log loss of the second half; a negative number",
+        "  means that they raise it. The choices differ by history, so no other setting is better everywhere.",
         "",
         "| method | mean gain | from, to | chosen |",
         "| --- | --- | --- | --- |",
@@ -222,8 +223,13 @@ def summary(boards: Mapping[str, Scoreboard]) -> list[str]:
     return [*lines, ""]
 
 
-def page(boards: Mapping[str, Scoreboard], missing: list[str], quick: bool) -> str:
-    """The page."""
+def sources() -> str:
+    """Commit of everything that decides the page."""
+    return commit("ratings_core", "services", "benchmarks")
+
+
+def page(boards: Mapping[str, Scoreboard], missing: list[str], quick: bool, made_by: str) -> str:
+    """The page. made_by: commit of the sources when the run began."""
     refits, command = (QUICK_REFITS, " --quick") if quick else (REFITS, "")
     lines = [
         "# Which rating predicts best",
@@ -243,7 +249,7 @@ def page(boards: Mapping[str, Scoreboard], missing: list[str], quick: bool) -> s
     if missing:
         lines += [f"Not run, because their data were not on the machine: {', '.join(missing)}.", ""]
     drawn_by = ", ".join(f"{HISTORIES[name][0].removeprefix('Drawn: ')} {seed}" for name, seed in SEEDS.items() if name in boards)
-    made = f"Made on {datetime.now(UTC).date()} by Equirank {__version__}, commit {commit('ratings_core', 'benchmarks', 'services')}."
+    made = f"Made on {datetime.now(UTC).date()} by Equirank {__version__}, commit {made_by}."
     lines.append(f"{made} Seeds of the drawn histories: {drawn_by or 'none'}. Nothing else is random.")
     return "\n".join([*lines, "", machine(("numpy", "scipy", "numba")), ""])
 
@@ -258,7 +264,7 @@ def main() -> int:
     options.add_argument("--output", type=Path, help="file of the page; by default it is printed")
     options.add_argument("--only", action="append", choices=tuple(HISTORIES), help="only this history; repeatable")
     given = options.parse_args()
-    boards, missing = {}, []
+    boards, missing, made_by = {}, [], sources()
     for name in given.only or HISTORIES:
         table = HISTORIES[name][1]()
         if table is None:
@@ -267,7 +273,7 @@ def main() -> int:
         if given.quick:
             table = {column: values[-QUICK_GAMES:] for column, values in table.items()}
         boards[name] = scoreboard(table, refits=QUICK_REFITS if given.quick else REFITS, progress=partial(_show, name))
-    text = page(boards, missing, given.quick)
+    text = page(boards, missing, given.quick, made_by)
     if given.output is None:
         print(text)
     else:

@@ -46,8 +46,8 @@ def warm() -> None:
             rate(_GAMES, method.name, columns={"task": "task"}, features=["length"] if method.takes is Takes.FEATURES else ())
     rate(_GAMES, intervals=True).predict("a", "b")
     solved("nash_average", ScoresInput(_AGENTS, ("x", "y"), np.array(_SCORES)), {})
-    for method in RATERS:
-        learner = Online(method)
+    for rater in RATERS:
+        learner = Online(rater)
         for first, second in _DUELS:
             learner.learn_one(first, second)
         learner.predict_one("a", "b")

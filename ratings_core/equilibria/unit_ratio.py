@@ -8,7 +8,8 @@ LARGEST_UNIT_RATIO: Final = 1e6
 """Largest ratio between players' units, the largest differences that a player's own choice can make to its payoff.
 
 Deviation gains are rounded in the largest unit, so at higher ratios the certificate misses errors (seen: 8e-5 of the largest unit at a
-ratio of 1e9). A path of logit equilibria has corners there that are sharper than its steps can be, and most paths are lost.
+ratio of 1e9). A path of logit equilibria has corners there that are sharper than its steps can be: at 1e9, the paths of 10 of 24 random
+games of two and three players were lost, some of them after seconds; above 1e6, those of 13 of 18 games of king of the hill.
 """
 
 
