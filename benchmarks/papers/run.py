@@ -18,7 +18,7 @@ import msgspec
 
 from benchmarks.papers.figures import save
 from benchmarks.papers.items import DATA, GOLDEN, Item, Match, NotRunError, Output, Paper, Run, Value, write_json
-from benchmarks.papers.sources import ROOT, sources_of
+from benchmarks.papers.sources import ROOT, code_of, sources_of
 
 PACKAGES: Final = ("equirank", "numpy", "scipy", "numba", "highspy")
 _SOURCES: Final = ("ratings_core", "benchmarks/papers", "tests/golden")
@@ -118,8 +118,8 @@ def read_result(folder: Path, paper: str, item: str) -> Stored | None:
 def code_digest(paper: str, item: Item) -> str:
     """Digest of everything that decides the result of an item.
 
-    These are the sources of its module and of all that it imports, the data of its paper and of all papers, and the published numbers of
-    the tests.
+    These are the code of its module and of all that it imports (without comments and docstrings), the data of its paper and of all
+    papers, and the published numbers of the tests.
     """
     return _digest(paper, item.compute.__module__)
 
@@ -128,8 +128,10 @@ def code_digest(paper: str, item: Item) -> str:
 def _digest(paper: str, module: str) -> str:
     data = sorted(path for path in (*DATA.glob("*"), *(DATA / paper).rglob("*"), *GOLDEN.rglob("*")) if path.is_file())
     digest = hashlib.sha256()
-    for file in (*sources_of(module), *data):
-        digest.update(f"{file.relative_to(ROOT) if file.is_relative_to(ROOT) else file.name}\n".encode())
+    for file in sources_of(module):
+        digest.update(f"{file.relative_to(ROOT)}\n{code_of(file)}\n".encode())
+    for file in data:
+        digest.update(f"{file.name}\n".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:16]
 

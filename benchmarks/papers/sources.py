@@ -1,4 +1,4 @@
-"""The source files that a module of this repository imports, directly or through others."""
+"""The source files that a module of this repository imports, directly or through others, and their code."""
 
 import ast
 from collections.abc import Iterator
@@ -32,12 +32,30 @@ def sources_of(module: str) -> list[Path]:
 
 
 @cache
+def code_of(file: Path) -> str:
+    """The code of a file in one form: without comments and docstrings, which decide no result."""
+    tree = _parsed(file)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [one for one in node.body if not _is_text(one)]
+    return ast.unparse(tree)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_bytes())
+
+
+@cache
 def _imported(file: Path) -> frozenset[Path]:
     return frozenset(_imports(file))
 
 
 def _imports(file: Path) -> Iterator[Path]:
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in ast.walk(_parsed(file)):
         if isinstance(node, ast.Import):
             names = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:

@@ -284,6 +284,15 @@ def test_sources_are_followed_through_functions_packages_and_type_checks(tmp_pat
         sources.sources_of("numpy")
 
 
+def test_comments_and_docstrings_are_no_code(tmp_path):
+    texts = ('"""A."""\ndef f():\n    """B."""\n    return 1  # one\n', "def f():\n    return 1\n", "def f():\n    return 2\n")
+    codes = []
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.py").write_text(text)
+        codes.append(sources.code_of(tmp_path / f"{number}.py"))
+    assert codes[0] == codes[1] != codes[2]
+
+
 def test_a_stored_result_is_read_as_it_was_written(tmp_path):
     paper = a_paper(("one", lambda run: Output([equal("x", run.seeds(1, 1), [1])], note="A note.")))
     (result,) = done(paper, tmp_path)
