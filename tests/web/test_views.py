@@ -10,6 +10,7 @@ from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.insight import board as insight_board
 from tests.support.pages import ARABIC, EVIL, beat, play
+from tests.support.waiting import until
 
 pytestmark = NEEDED
 
@@ -156,6 +157,17 @@ def test_an_embedded_view_has_no_navigation(played: Running, browser: Browser) -
         page.wait("rock", "Open in Equirank")
         assert page.evaluate("getComputedStyle(document.querySelector('body > header')).display") == "none"
         assert page.evaluate("document.querySelector('a[target=_blank]').getAttribute('href')") == "/pools/cup"
+
+
+@pytest.mark.parametrize("view", ["", "&view=cycles"])
+def test_links_of_an_embedded_view_open_tabs_because_other_pages_refuse_frames(played: Running, browser: Browser, view: str) -> None:
+    with browser.page(played.url, f"/pools/cup?embed=1{view}") as page:
+        page.press("main a[href='/pools/cup/agents/paper'], main a[href='/pools/cup/agents/rock']")
+        opened = until(lambda: [one for one in browser.targets() if "/pools/cup/agents/" in one["url"]], "the agent's page has a tab")
+        assert page.evaluate("location.pathname") == "/pools/cup"
+        for one in opened:
+            browser.command("Target.closeTarget", targetId=one["targetId"])
+        assert page.complaints() == []
 
 
 def test_the_rows_around_an_agent_have_a_link(played: Running, browser: Browser) -> None:

@@ -40,7 +40,10 @@ class App extends Component {
   }
 }
 
-document.documentElement.classList.toggle("embed", query().embed === "1");
+if (query().embed === "1") {
+  document.documentElement.classList.add("embed");
+  document.head.append(Object.assign(document.createElement("base"), { target: "_blank" })); // other pages refuse frames; `follow` stays in this one
+}
 for (const link of document.querySelectorAll("body > header nav a")) {
   if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
 }

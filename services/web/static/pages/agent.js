@@ -145,7 +145,7 @@ export default class AgentPage extends Live {
     const { method } = this.value("history");
     const change = `${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours`;
     const other = profile.methods[method];
-    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
+    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved" target="_self">Why?</a>` : null}</p>`;
   }
 
   /** Whether a game of the last 24 hours is known, which can explain a change. */
