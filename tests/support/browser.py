@@ -167,7 +167,7 @@ class Page:
 
     def press(self, selector: str) -> None:
         """Press the mouse on the first element that a selector finds, as a person does: so a link may open a tab."""
-        place = f"((one) => {{ one.scrollIntoView({{ block: 'center' }}); const place = one.getBoundingClientRect();"
+        place = "((one) => { one.scrollIntoView({ block: 'center' }); const place = one.getBoundingClientRect();"
         place += f" return [place.x + place.width / 2, place.y + place.height / 2]; }})(document.querySelector({json.dumps(selector)}))"
         x, y = self.until(place)
         for kind in ("mousePressed", "mouseReleased"):

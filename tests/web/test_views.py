@@ -60,9 +60,9 @@ def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browse
 
 def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?method=elo") as page:
-        page.wait("47 % cyclic · 2 copies")
+        page.wait("47.0 % cyclic · 2 copies")
         page.click(".findings-line summary")
-        page.wait("47 % of the results are cyclic", "rock, rock-copy have equal results")
+        page.wait("47.0 % of the results are cyclic", "rock, rock-copy have equal results")
         page.click(".findings-line a", "cycles")
         page.wait("paper beats rock-copy beats scissors beats paper")
         assert page.evaluate("location.search") == "?method=elo&view=cycles"
@@ -71,6 +71,27 @@ def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: B
         page.until("document.querySelectorAll('table.board .who').length === 5")
         page.wait("2 weakly connected")  # of the same findings
         assert "cyclic" not in page.text
+
+
+def test_a_small_part_that_is_cyclic_is_told_if_it_is_beyond_noise_and_denied_if_it_is_not(played: Running, browser: Browser) -> None:
+    """The findings decide it, on the board and in the advice which method to believe, and no share of the page's own."""
+    board = insight_board("cup")
+    for position, (noise, told, denied) in enumerate(
+        (
+            (False, "8.3 % of the results are cyclic, beyond noise", "one order of strength fits"),
+            (True, "No cycle here is beyond noise", "are cyclic"),
+        )
+    ):
+        cyclicity = {**board.result.extra["cyclicity"], "share": 0.083, "within_noise": noise}
+        result = msgspec.structs.replace(board.result, extra={**board.result.extra, "cyclicity": cyclicity})
+        assert played.store.solved.publish(msgspec.structs.replace(board, result=result, position=60 + position))
+        with browser.page(played.url, "/pools/cup?view=methods") as page:
+            text = page.wait("Which one to believe.", told)
+            assert denied not in text
+            page.go("/pools/cup?method=elo")
+            text = page.wait("2 copies")
+            assert ("8.3 % cyclic" in text) is not noise
+            assert ("paper beats rock-copy beats scissors beats paper" in text) is not noise
 
 
 def test_copies_are_listed(played: Running, browser: Browser) -> None:

@@ -1,5 +1,5 @@
 // Boards of the past: the final board of a season, the board at a time, and a slider over the times whose boards are kept.
-import { Live, poolUrl } from "./api.js";
+import { Live, boardUrl, poolUrl } from "./api.js";
 import { StaticBoard, hiddenAmong } from "./board.js";
 import { count, leftOut } from "./format.js";
 import { title } from "./methods.js";
@@ -12,8 +12,7 @@ const ROWS = 200;
 export class Past extends Live {
   feeds() {
     const { pool, method, season, at, slice } = this.props;
-    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: ROWS, slice }) : poolUrl(pool, `/boards/${method}`, { at, count: ROWS, slice });
-    return { board: /** @type {[string, number]} */ ([address, 60]) };
+    return { board: /** @type {[string, number]} */ ([boardUrl(pool, method, { season, at, slice }, { count: ROWS }), 60]) };
   }
 
   componentDidUpdate() {
@@ -79,7 +78,7 @@ export class Times extends Live {
 }
 
 /** @param {string} time As in an address. */
-function said(time) {
+export function said(time) {
   return `${time.replace("T", " ")} (UTC)`;
 }
 

@@ -1,5 +1,5 @@
 // Ratings with their intervals: how sure each rank is.
-import { Live, poolUrl } from "../api.js";
+import { Live, boardUrl } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, ticks, wrapped } from "../chart.js";
 import { count, leftOut, nameOf, shower, some, whole } from "../format.js";
@@ -12,7 +12,8 @@ const AGENTS = 40;
 /** @extends Live */
 export default class Intervals extends Live {
   feeds() {
-    return { board: /** @type {[string, number]} */ ([poolUrl(this.props.pool, `/boards/${this.props.board.method}`, { count: AGENTS }), 5]) };
+    const { pool, board, scope } = this.props;
+    return { board: /** @type {[string, number]} */ ([boardUrl(pool, board.method, scope, { count: AGENTS }), 5]) };
   }
 
   render() {

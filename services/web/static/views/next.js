@@ -19,8 +19,8 @@ export default class Next extends Live {
   }
 
   feeds() {
-    const { pool, query } = this.props;
-    return { plan: /** @type {[string, number]} */ ([poolUrl(pool, "/next", { count: 20, target: query.target }), 15]) };
+    const { pool, query, scope } = this.props;
+    return { plan: /** @type {[string, number]} */ ([poolUrl(pool, "/next", { count: 20, target: query.target, slice: scope.slice }), 15]) };
   }
 
   /** The target of the address. @returns {{kind: string, whom: string}} */

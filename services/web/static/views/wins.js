@@ -1,5 +1,5 @@
 // Who beats whom, in the order of ranks: above the diagonal an order has only wins. What is seen there as losses is what no order can tell.
-import { ask, Live, poolUrl } from "../api.js";
+import { ask, boardUrl, Live, poolUrl } from "../api.js";
 import { Sized, wrapped, Label } from "../chart.js";
 import { nameOf, percent, whole } from "../format.js";
 import { title } from "../methods.js";
@@ -12,15 +12,19 @@ const SECONDS = 15;
 
 /** @extends Live */
 export default class Wins extends Live {
+  /** What was read: the slice and the agents. @type {string | undefined} */
+  key = undefined;
+
   feeds() {
-    return { board: /** @type {[string, number]} */ ([poolUrl(this.props.pool, `/boards/${this.props.board.method}`, { count: AGENTS, all: true }), 5]) };
+    const { pool, board, scope } = this.props;
+    return { board: /** @type {[string, number]} */ ([boardUrl(pool, board.method, scope, { count: AGENTS, all: true }), 5]) };
   }
 
   componentDidUpdate() {
     super.componentDidUpdate();
     const rows = this.value("board")?.rows ?? [];
     const agents = rows.map((/** @type {any} */ row) => row.agent);
-    const key = agents.join("\n");
+    const key = [this.props.scope.slice, ...agents].join("\n");
     const now = performance.now() / 1000;
     if (this.value("board")?.games_position === undefined || (this.key === key && now - (this.read ?? 0) < SECONDS)) return;
     this.key = key;
@@ -30,10 +34,10 @@ export default class Wins extends Live {
 
   /** @param {string[]} agents @param {string[]} names What readers see as their names. */
   async fill(agents, names) {
-    const { pool, head } = this.props;
-    const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200 })).catch(() => null));
-    const method = (head?.online ?? [])[0];
-    const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method })).catch(() => null) : null;
+    const { pool, head, boards, scope: { slice } } = this.props;
+    const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200, slice })).catch(() => null));
+    const method = (head?.online ?? []).find((/** @type {string} */ name) => boards.some((/** @type {any} */ one) => one.method === name));
+    const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method, slice })).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
     this.setState({ agents, names, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
   }
