@@ -41,6 +41,7 @@ from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
+from services.api.compressed import compressed
 from services.api.context import EXPORTS, Context, Threads, context, here
 from services.api.described import KEY, LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
@@ -143,7 +144,8 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         feeds.end()
         past.stop()
 
-    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop, partial(warm, store, indexes))
+    answered = compressed(polls.around(_serving(shared)))
+    return RequestMiddleware(with_head(answered), access, metrics, before_stop, partial(warm, store, indexes))
 
 
 def openapi_document() -> dict[str, Any]:
