@@ -1,7 +1,8 @@
 // The page of an agent: how it got its rating, against whom, and what would happen next.
 import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
-import { Sized, scale, ticks } from "../chart.js";
+import { Sized } from "../chart.js";
+import { Events, curveOf, eventsOf, extremes } from "../curve.js";
 import { ago, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
 import { isOutside, placed, preferred, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
@@ -167,11 +168,12 @@ export default class AgentPage extends Live {
     const points = history.points.filter((/** @type {any} */ point) => point.rating !== null);
     const table = [["time", "rating", "low", "high", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.low ?? "", point.high ?? "", point.outcome ?? ""])];
     const now = this.value("profile").methods[history.method];
+    const events = eventsOf(history, nameOf({ ...this.value("profile").details, agent }));
     const banded = points.length > 1 && points.some((/** @type {any} */ point) => typeof point.low === "number");
     const interval = points.length < 2 ? "" : banded ? "The band is the 95 % interval of each of the newest solves." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
     return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
-      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now)}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
+      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now, events)}<//><${Events} events=${events} total=${history.events_total} />` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
   }
 
   opponents() {
@@ -248,47 +250,6 @@ class LastDay extends Component {
       <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
       ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
-}
-
-/** @param {any[]} points @returns {any[]} The points with the highest and the lowest rating, the newest of equal ones. */
-function ends(points) {
-  const high = points.reduce((best, point) => (point.rating >= best.rating ? point : best));
-  return [high, points.reduce((worst, point) => (point.rating <= worst.rating ? point : worst))];
-}
-
-/** The highest and the lowest rating in words. @param {any[]} points */
-function extremes(points) {
-  if (points.length < 2) return null;
-  const [high, low] = ends(points);
-  const shown = shower([high.rating, low.rating]);
-  return `Highest ${shown(high.rating)} (${date(high.time)}), lowest ${shown(low.rating)} (${date(low.time)}).`;
-}
-
-/**
- * @param {any[]} points @param {number} width @param {string} name
- * @param {any} now The present rating with its interval, for a bar at the end; null without one.
- */
-function curveOf(points, width, name, now) {
-  const height = 220;
-  const right = width - (typeof now?.low === "number" ? 24 : 12);
-  const ratings = points.map((point) => point.rating);
-  const all = [...ratings, ...points.flatMap((point) => [point.low, point.high]), now?.low, now?.high].filter((one) => typeof one === "number");
-  const [low, high] = [Math.min(...all), Math.max(...all)];
-  const byTime = points[0].time < points[points.length - 1].time;
-  const times = points.map((point, i) => (byTime ? point.time : i));
-  const x = scale(Math.min(...times), Math.max(...times), 56, right);
-  const y = scale(low, high, height - 30, 12);
-  const day = (/** @type {number} */ time) => new Date(1000 * time).toLocaleString("en-GB", Math.max(...times) - Math.min(...times) > 172_800 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
-  const marks = byTime ? [0, 1].map((end) => (end ? Math.max(...times) : Math.min(...times))) : [];
-  const at = (/** @type {number} */ i, /** @type {number} */ value) => `${x(times[i]).toFixed(1)},${y(value).toFixed(1)}`;
-  const known = points.map((_, i) => i).filter((i) => typeof points[i].low === "number");
-  return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Rating by ${name} from ${ratings[0].toFixed(1)} to ${ratings[ratings.length - 1].toFixed(1)} over ${points.length} points`}>
-    ${ticks(low, high, 4).map((tick) => html`<g key=${tick}><line class="grid" x1="56" x2=${width - 12} y1=${y(tick)} y2=${y(tick)} /><text x="50" y=${y(tick) + 4} text-anchor="end">${tick}</text></g>`)}
-    ${marks.map((time, i) => html`<text key=${i} x=${x(time)} y=${height - 8} text-anchor=${i ? "end" : "start"}>${day(time)}</text>`)}
-    ${known.length > 1 ? html`<polygon class="band" points=${[...known.map((i) => at(i, points[i].high)), ...known.reverse().map((i) => at(i, points[i].low))].join(" ")} />` : null}
-    <polyline class="curve" points=${points.map((point, i) => at(i, point.rating)).join(" ")} />
-    ${typeof now?.low === "number" ? html`<line class="range" x1=${right + 8} x2=${right + 8} y1=${y(now.low)} y2=${y(now.high)} /><circle class="point" cx=${right + 8} cy=${y(now.rating)} r="4" />` : null}
-    ${ends(points).map((point, i) => html`<circle key=${i} class="point" cx=${x(times[points.indexOf(point)])} cy=${y(point.rating)} r="5" />`)}</svg>`;
 }
 
 /** The expected score of a game against anybody of the pool. @extends Component */
