@@ -168,6 +168,24 @@ def test_a_slice_of_the_past_is_shown_and_keeps_its_slice(sliced: Running, brows
         assert page.complaints() == []
 
 
+def test_columns_are_sorted_both_ways_and_say_which_way(sliced: Running, browser: Browser) -> None:
+    sorted_by = (
+        "[...document.querySelectorAll('th[aria-sort]')].map((one) => `${one.innerText.trim()} ${one.getAttribute('aria-sort')}`).join()"
+    )
+    with browser.page(sliced.url, "/pools/cup") as page:
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        assert page.evaluate(sorted_by) == "Rank ↑ ascending"
+        for column, way, agents in (
+            ("Rating", "Rating ↓ descending", "ann,bob,cem,dee"),
+            ("Rating", "Rating ↑ ascending", "dee,cem,bob,ann"),
+            ("Agent", "Agent ↑ ascending", "ann,bob,cem,dee"),
+            ("Agent", "Agent ↓ descending", "dee,cem,bob,ann"),
+        ):
+            page.click("table.board th button", column)
+            page.until(f"{sorted_by} === '{way}' && {AGENTS} === '{agents}'")
+        assert page.violations() == []
+
+
 def test_filters_choose_rows_of_a_slice(sliced: Running, browser: Browser) -> None:
     with browser.page(sliced.url, "/pools/cup?slice=language:English&country=FR") as page:
         page.until("document.querySelector('details.filters[open]')")

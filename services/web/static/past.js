@@ -29,8 +29,13 @@ export class Past extends Live {
     const of = season && board ? html` of ${count(board.total, "agent")}` : null;
     return html`<p class="notice">${season ? html`Final board${of} by ${title(method)}, at the end of` : `${title(method)} at`} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
       ${board && at && head && board.generation !== head.generation ? html`<p class="soft">This board is by the settings, bans and retractions of generation ${board.generation}. Generation ${head.generation} serves now.</p>` : null}
-      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
+      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption=${season ? "Final board" : "Board of the past"} apart=${true} />${at && unmarked(board) ? html`<p class="soft">Provisional agents are not marked here: a board of a moment does not have the number of games that each agent had.</p>` : null}${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
   }
+}
+
+/** Whether nothing on a board says which agents are provisional. @param {any} board */
+function unmarked(board) {
+  return board.method !== "outcomes" && board.rows.every((/** @type {any} */ row) => row.outcomes === undefined && !row.provisional);
 }
 
 /** Number of times that the slider of a live board has, evenly from the beginning of the pool to now. */
