@@ -222,10 +222,15 @@ def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle
     with browser.page(api.url, "/pools/cup/agents/paper?against=scissors") as page:
         text = page.wait("They met 10 times: paper won 0 %", "far from their results: ratings cannot show cycles", "Worst against")
         assert text.index("They met 10 times") < text.index("Expected score against scissors")
+        assert (
+            page.evaluate("document.querySelector('.met .headline').textContent")
+            == "scissors would more likely beat paper, with a score of 100 %."
+        )
+        assert "By their games." in text
         assert page.evaluate("document.querySelectorAll('tr.unseen').length") > 0
         assert " *" in text[text.index("Worst against") :], "the card of opponents has the same mark"
         page.go("/pools/cup/agents/rock?against=rock-2")
-        page.wait("They have not met.")
+        page.wait("They have not met.", "It would be an even game: rock scores 50 %")
         assert page.evaluate("document.querySelectorAll('tr.unseen').length") == 0
         assert page.complaints() == []
 

@@ -36,6 +36,35 @@ def test_who_beats_whom_is_shown_observed_and_predicted(played: Running, browser
         assert page.complaints() == []
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_each_number_of_the_heat_map_is_read_and_a_tap_tells_it(played: Running, browser: Browser, dark: bool) -> None:
+    light = (
+        "((rgb) => { const parts = rgb.map((one) => one / 255).map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);"
+    )
+    light += " return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]; })"
+    color = "((text) => text.match(/[0-9.]+/g).slice(0, 3).map(Number))"
+    contrasts = f"""(() => {{
+      const under = {color}(getComputedStyle(document.querySelector('figure.card')).backgroundColor);
+      return [...document.querySelectorAll('.cell')].map((cell) => {{
+        const [rect, text] = [cell.querySelector('rect'), cell.querySelector('text')];
+        const opacity = Number(rect.getAttribute('opacity'));
+        const back = {color}(getComputedStyle(rect).fill).map((one, i) => one * opacity + under[i] * (1 - opacity));
+        const [low, high] = [{light}(back), {light}({color}(getComputedStyle(text).fill))].sort((a, b) => a - b);
+        return (high + 0.05) / (low + 0.05);
+      }});
+    }})()"""
+    with browser.page(played.url, "/pools/cup?view=wins&show=predicted", dark=dark) as page:
+        page.until("document.querySelectorAll('.cell text').length === 20")
+        assert min(page.evaluate(contrasts)) >= 4.5
+        page.wait("5 agents.")
+        page.go("/pools/cup?view=wins&start=3")
+        page.wait("Agents 4 to 5 of 5.", "Previous")
+        page.until("document.querySelectorAll('.cell').length === 2")
+        page.evaluate("document.querySelector('.cell').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+        page.until("document.querySelector('.told').textContent.includes('100 % of 6 games')")
+        assert page.complaints() == []
+
+
 def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?view=cycles") as page:
         page.wait("paper beats rock-copy beats scissors beats paper")

@@ -95,6 +95,12 @@ export function strongestCycle(findings, named) {
   return agents.length ? [...agents, agents[0]].map(named).join(" beats ") : "";
 }
 
+/** The method whose forecasts were best so far; undefined if none has made enough. @param {any} findings @returns {string | undefined} */
+export function bestForecaster(findings) {
+  const scored = (findings?.prequential?.forecasts ?? []).filter((/** @type {any} */ one) => one.enough !== false && typeof one.log_loss === "number");
+  return scored.sort((/** @type {any} */ a, /** @type {any} */ b) => a.log_loss - b.log_loss)[0]?.method;
+}
+
 /** @param {string} method @returns {boolean} Whether copies of an agent leave the ratings of the others as they are. */
 export function ignoresCopies(method) {
   return ["maximal_lottery", "nash_average", "deviation"].includes(method);

@@ -24,6 +24,7 @@ function unseen(met, expected) {
   const error = Math.sqrt(Math.max(expected * (1 - expected), 1 / met.games) / met.games);
   return Math.abs((met.wins + met.draws / 2) / met.games - expected) > ERRORS * error;
 }
+const EVEN = 0.525; // a smaller score is no answer to who would win
 const DAY = 86_400;
 const LATEST = 1800; // seconds by which the day of an open page is late at most
 
@@ -287,14 +288,30 @@ class Forecast extends Component {
     const { answer, error } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
-    const methods = [...(answer?.methods ?? [])].sort((a, b) => Number(unseen(met, expected(a))) - Number(unseen(met, expected(b))));
+    const right = (/** @type {any} */ one) => one.record.wins_predicted ?? -1;
+    const methods = [...(answer?.methods ?? [])].sort((a, b) => right(b) - right(a));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
-      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
-      ${answer ? html`<table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
+      ${met ? html`<div class="met">${methods.length ? answered(name, nameOf(rival, opponents), met, methods[0], expected(methods[0])) : null}
+        <p>${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}, a score of ${percent((met.wins + met.draws / 2) / met.games, 0)}.` : "They have not met."}</p></div>` : null}
+      ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table></details>
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
   }
+}
+
+/**
+ * Whether one would beat the other, in one sentence: by the method that was right most often, or, where chance does not explain how far the
+ * record is from it, by the record.
+ * @param {string} name @param {string} other @param {any} met @param {any} best The method. @param {number} expected Its expected score.
+ */
+function answered(name, other, met, best, expected) {
+  const blind = unseen(met, expected);
+  const score = blind ? (met.wins + met.draws / 2) / met.games : expected;
+  const [first, second] = score < 0.5 ? [other, name] : [name, other];
+  const likely = Math.max(score, 1 - score);
+  const says = likely < EVEN ? html`It would be an even game: <bdi>${name}</bdi> scores ${percent(score, 0)}` : html`<bdi>${first}</bdi> would more likely beat <bdi>${second}</bdi>, with a score of ${percent(likely, 0)}`;
+  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}, which forecasts best here, expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${best.record.wins_predicted === null ? "" : `, which forecasts best here: ${percent(best.record.wins_predicted)} of wins were right`}.`}</p>`;
 }
 
 /** What a rating is the sum of. It is asked for by a click, because a solved method is solved again for it. @extends Component */

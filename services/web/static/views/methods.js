@@ -3,7 +3,7 @@ import { Live, boardUrl } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, wrapped } from "../chart.js";
 import { leftOut, nameOf, some } from "../format.js";
-import { cyclicSays, ordersOf, question, strongestCycle, title } from "../methods.js";
+import { bestForecaster, cyclicSays, ordersOf, question, strongestCycle, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
@@ -63,8 +63,8 @@ function believe(insight) {
     copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
     cyclic || copies ? "For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
   ].filter(Boolean).join(" ");
-  const best = (found?.prequential?.forecasts ?? []).find((/** @type {any} */ one) => one.enough !== false && one.log_loss !== null);
-  return html`<br /><b>Which one to believe.</b> ${order} ${text} For the chance to win a game, believe the method whose <a href=${forecasts} onClick=${follow}>forecasts</a> were best${best ? `, which is ${title(best.method)} here` : ""}.`;
+  const best = bestForecaster(found);
+  return html`<br /><b>Which one to believe.</b> ${order} ${text} For the chance to win a game, believe the method whose <a href=${forecasts} onClick=${follow}>forecasts</a> were best${best ? `, which is ${title(best)} here` : ""}.`;
 }
 
 /** Agents of equal rank stand one below the other. @param {any[]} rows @param {(row: any) => number} rank @returns {Map<string, number>} */
