@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from litestar import HttpMethod, Litestar, MediaType, Request, Response, Router, route
 from litestar.di import Provide
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
@@ -201,6 +201,8 @@ def _document() -> OpenAPIConfig:
 
 
 def _refused(request: Request, error: Exception) -> Response[bytes]:  # type: ignore[type-arg]
+    if isinstance(error, NotFoundException) and pages.is_read_by_people(request):
+        return pages.missing_page(request)
     response = _problem(request, error).response(request.scope["state"]["request_id"])
     release(error)
     return response

@@ -53,7 +53,15 @@ def test_views_of_a_season_have_its_final_boards_or_say_that_they_have_not(api: 
 def test_a_time_before_all_kept_boards_is_said_in_words(filled: Running, browser: Browser) -> None:
     with browser.page(filled.url, "/pools/rps?at=1970-01-02T00:00") as page:
         page.wait("Elo at 1970-01-02 00:00 (UTC).")
-        page.until("document.querySelector('main .soft[role=status]')?.textContent.length > 20")
+        page.until("document.querySelector('main .trouble[role=status]')?.textContent.includes('Choose a later one')")
+        page.click(".notice a", "Back to now")
+        page.wait("1510.5")
+
+
+def test_a_season_that_the_pool_does_not_have_is_said_in_words(filled: Running, browser: Browser) -> None:
+    with browser.page(filled.url, "/pools/rps?season=nope") as page:
+        page.wait("This pool has no ended season of this name with such a board.")
+        assert "GET /v1" not in page.text
         page.click(".notice a", "Back to now")
         page.wait("1510.5")
 

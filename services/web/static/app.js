@@ -7,6 +7,7 @@ const PAGES = {
   pool: () => import("./pages/pool.js"),
   agent: () => import("./pages/agent.js"),
   copies: () => import("./pages/copies.js"),
+  missing: () => import("./pages/missing.js"),
   operations: () => import("./pages/operations.js"),
 };
 
@@ -18,6 +19,7 @@ function route() {
   if (first === "pools") return { page: "pool", props: { pool }, name: pool };
   if (first === "copies") return { page: "copies", props: {}, name: "Cycles and copies" };
   if (first === "operations") return { page: "operations", props: {}, name: "Operations" };
+  if (first) return { page: "missing", props: {}, name: "No such page" };
   return { page: "home", props: {}, name: "" };
 }
 

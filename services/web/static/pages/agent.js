@@ -288,8 +288,8 @@ class Forecast extends Component {
     const { answer, error } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
-    const right = (/** @type {any} */ one) => one.record.wins_predicted ?? -1;
-    const methods = [...(answer?.methods ?? [])].sort((a, b) => right(b) - right(a));
+    const loss = (/** @type {any} */ one) => one.record.log_loss ?? Infinity;
+    const methods = [...(answer?.methods ?? [])].sort((a, b) => (loss(a) === loss(b) ? 0 : loss(a) - loss(b)));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
       ${met ? html`<div class="met">${methods.length ? answered(name, nameOf(rival, opponents), met, methods[0], expected(methods[0])) : null}
@@ -301,7 +301,7 @@ class Forecast extends Component {
 }
 
 /**
- * Whether one would beat the other, in one sentence: by the method that was right most often, or, where chance does not explain how far the
+ * Whether one would beat the other, in one sentence: by the method whose forecasts were best, or, where chance does not explain how far the
  * record is from it, by the record.
  * @param {string} name @param {string} other @param {any} met @param {any} best The method. @param {number} expected Its expected score.
  */
