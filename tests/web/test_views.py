@@ -69,6 +69,7 @@ def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?view=cycles") as page:
         page.wait("paper beats rock-copy beats scissors beats paper")
         page.until("document.querySelectorAll('.arrow').length >= 3")
+        page.wait("how many more games it won against it than it lost, and of how many")
         assert page.complaints() == []
 
 
