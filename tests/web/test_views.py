@@ -210,6 +210,36 @@ def test_an_embedded_view_has_no_navigation(played: Running, browser: Browser) -
         assert page.evaluate("document.querySelector('a[target=_blank]').getAttribute('href')") == "/pools/cup"
 
 
+@pytest.mark.parametrize("path", ["/pools/cup?method=elo", "/pools/cup?view=next"])
+def test_a_board_and_the_next_games_have_a_picture(played: Running, browser: Browser, path: str) -> None:
+    with browser.page(played.url, path) as page:
+        page.click("details summary", "Picture")
+        page.until("document.querySelector('details[open] svg.picture')")
+        page.evaluate("HTMLAnchorElement.prototype.click = function () { window.file = this.download; }; undefined")
+        page.click("details[open] button", "Download picture (PNG)")
+        page.until("window.file?.endsWith('.png')")
+        sheet = "document.querySelector('.picture .sheet').getBoundingClientRect()"
+        texts = "[...document.querySelectorAll('.picture text')].map((one) => one.getBoundingClientRect())"
+        assert page.evaluate(f"{texts}.every((one) => one.left > {sheet}.left && one.right < {sheet}.right && one.bottom < {sheet}.bottom)")
+        assert EVIL in page.evaluate("document.querySelector('.picture').textContent")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
+@pytest.mark.parametrize(("view", "line"), [("copies", "equal agents,1,rock"), ("insight", '"47.2 % of the results are cyclic')])
+def test_copies_and_findings_have_a_link_an_embed_and_a_file(played: Running, browser: Browser, view: str, line: str) -> None:
+    with browser.page(played.url, f"/pools/cup?view={view}") as page:
+        page.until("document.querySelector('figure .tools button')")
+        links = page.evaluate("[...document.querySelectorAll('figure .tools a')].map((one) => one.getAttribute('href'))")
+        assert links == [f"/pools/cup?view={view}", f"/pools/cup?view={view}&embed=1"]
+        page.evaluate("HTMLAnchorElement.prototype.click = () => {}")
+        page.evaluate("URL.createObjectURL = (blob) => { window.saved = blob; return '#'; }; undefined")
+        page.click("figure .tools button", "CSV")
+        assert line in page.evaluate("window.saved.text()")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
 @pytest.mark.parametrize("view", ["", "&view=cycles"])
 def test_links_of_an_embedded_view_open_tabs_because_other_pages_refuse_frames(played: Running, browser: Browser, view: str) -> None:
     with browser.page(played.url, f"/pools/cup?embed=1{view}") as page:

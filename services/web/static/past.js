@@ -29,12 +29,12 @@ export class Past extends Live {
     const of = season && board ? html` of ${count(board.total, "agent")}` : null;
     return html`<p class="notice">${season ? html`Final board${of} by ${title(method)}, at the end of` : `${title(method)} at`} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
       ${board && at && head && board.generation !== head.generation ? html`<p class="soft">This board is by the settings, bans and retractions of generation ${board.generation}. Generation ${head.generation} serves now.</p>` : null}
-      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption=${season ? "Final board" : "Board of the past"} apart=${true} />${at && unmarked(board) ? html`<p class="soft">Provisional agents are not marked here: a board of a moment does not have the number of games that each agent had.</p>` : null}${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : error ? html`<p class="trouble" role="status">${missing(error.status, season)}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : html`<p class="soft" role="status">Loading</p>`}`;
+      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption=${season ? "Final board" : "Board of the past"} apart=${board.total <= ROWS} />${at && unmarked(board) ? html`<p class="soft">Provisional agents are not marked here: a board of a moment does not have the number of games that each agent had.</p>` : null}${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : error ? html`<p class="trouble" role="status">${missing(error.status, season)}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : html`<p class="soft" role="status">Loading</p>`}`;
   }
 }
 
 /** Why there is no board, in a sentence for readers. @param {number} status Of the answer. @param {string | undefined} season */
-function missing(status, season) {
+export function missing(status, season) {
   if (season && status === 404) return "This pool has no ended season of this name with such a board.";
   if (status === 404) return "There were no such games yet at this time. Choose a later one.";
   if (status === 410) return "The board of this time is not kept. Choose a later one, or one of the slider.";

@@ -19,7 +19,7 @@ export default class Home extends Live {
   constructor(props) {
     super(props);
     /** @type {any} */
-    this.state = { text: "", all: null, found: [], searched: 0, busy: false };
+    this.state = { text: "", all: null, found: [], searched: 0, busy: false, unread: false };
   }
 
   componentWillUnmount() {
@@ -32,28 +32,42 @@ export default class Home extends Live {
     return { pools: /** @type {[string, number]} */ ([`/v1/pools${search({ count: CARDS, start })}`, 1]) };
   }
 
+  /** All pools, once a search asked for them. @type {Promise<any[]> | undefined} */
+  all = undefined;
+
+  /** Number of the newest search, so that the answers of an older one are not shown. */
+  turn = 0;
+
   /** @param {string} text */
   type(text) {
-    this.setState({ text, found: [], searched: 0 });
+    this.turn += 1;
+    this.setState({ text, found: [], searched: 0, unread: false });
     clearTimeout(this.timer);
     if (!text.trim()) return;
     this.timer = setTimeout(() => this.find(text), DELAY);
-    this.all ??= names().then((all) => (this.setState({ all }), all));
+    this.all ??= names().then((all) => (this.setState({ all }), all), () => {
+      this.all = undefined; // the next search reads them again
+      this.setState({ unread: true });
+      return [];
+    });
   }
 
   /** Searches the agents of the next pools. Each pool is one request, so they are asked in parts. @param {string} text */
   async find(text) {
     const { searched } = this.state;
+    const { turn } = this;
     const all = (await this.all) ?? [];
+    if (!all.length) return;
     const next = all.slice(searched, searched + CARDS).filter((/** @type {any} */ view) => view.head);
     this.setState({ busy: true });
     const answers = await Promise.all(next.map((/** @type {any} */ view) => ask(poolUrl(view.pool, "/agents", { query: text.trim(), count: FOUND })).then((answer) => ({ ...answer, pool: view.pool }), () => ({ pool: view.pool, failed: true, agents: [] }))));
-    if (this.state.text === text) this.setState({ found: [...this.state.found, ...answers], searched: searched + CARDS, busy: false });
+    if (this.turn === turn) this.setState({ found: [...this.state.found, ...answers], searched: searched + CARDS, busy: false });
   }
 
   /** What the search found among the agents of the pools that were asked. @param {any} list */
   agents(list) {
-    const { text, found, searched, busy } = this.state;
+    const { text, found, searched, busy, unread } = this.state;
+    if (unread) return html`<p class="trouble">Not all pools can be read now. Search again.</p>`;
     if (!searched) return html`<p class="soft">${busy ? "Searching agents" : ""}</p>`;
     const rows = found.flatMap((/** @type {any} */ answer) => answer.agents.map((/** @type {any} */ row) => ({ row, answer })));
     const failed = found.filter((/** @type {any} */ answer) => answer.failed).length;
@@ -89,11 +103,11 @@ export default class Home extends Live {
   }
 }
 
-/** All pools. They are read when somebody begins to search them. @returns {Promise<any[]>} Empty if they cannot be read. */
+/** All pools. They are read when somebody begins to search them. @returns {Promise<any[]>} Rejected if they cannot be read. */
 async function names() {
   const all = [];
   for (let start = 0, total = 1; start < total; start += POOLS_SEARCHED) {
-    const answer = await ask(`/v1/pools?count=${POOLS_SEARCHED}&start=${start}`).catch(() => ({ total: 0, pools: [] }));
+    const answer = await ask(`/v1/pools?count=${POOLS_SEARCHED}&start=${start}`);
     total = answer.total;
     all.push(...answer.pools);
   }

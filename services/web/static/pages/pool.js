@@ -32,6 +32,7 @@ const LOADERS = {
   insight: () => import("../views/insight.js"),
 };
 const OF_THE_PAST = ["board", "intervals", "methods"]; // views that read boards alone, which are kept; findings and records are of now
+const OF_FINDINGS = ["methods", "wins", "cycles", "copies", "forecasts", "insight"]; // views that read the findings
 const FIRST_SEASON = "first";
 const FILTERS = ["country", "organisation", "tag", "min_games"];
 
@@ -52,7 +53,7 @@ export default class PoolPage extends Live {
     if (!chosen.embed || chosen.season) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     feeds.folding = [poolUrl(pool), 5];
     if (!chosen.slice) feeds.insight = [poolUrl(pool, "/insight"), 5];
-    else if (this.value("slices") && (!part || this.view() !== "board")) feeds.insight = [poolUrl(pool, "/insight", { slice: part?.name }), part ? 30 : 5]; // that of a slice is computed for the request
+    else if (this.value("slices") && (!part || OF_FINDINGS.includes(this.view()))) feeds.insight = [poolUrl(pool, "/insight", { slice: part?.name }), part ? 30 : 5]; // that of a slice is computed for the request
     return feeds;
   }
 
@@ -118,7 +119,7 @@ export default class PoolPage extends Live {
       ${!season && !board?.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
         ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : unread ? html`<p class="soft" role="status">${this.unread()}</p>` : html`${this.about(scope)}
-          <${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...(keeps || !season ? shown : part ? of(sliced?.boards ?? first) : complete), insight: past && keeps ? null : this.findings(), query: chosen, scope }} />`}`}`;
+          <${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...(keeps || !season ? shown : part ? of(sliced?.boards ?? first) : complete), insight: scope.season || scope.at ? null : this.findings(), query: chosen, scope }} />`}`}`;
   }
 
   /** The findings, or why they cannot be read. @returns {any} */
@@ -147,7 +148,7 @@ export default class PoolPage extends Live {
   /** @param {string} view @param {string} kind */
   views(view, kind) {
     const names = Object.entries(VIEWS).filter(([name]) => kind === "games" || !["wins", "next", "forecasts"].includes(name));
-    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
+    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "", start: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
   }
 
   /** The chosen season, if it ended. @returns {any} Undefined without one. */
@@ -347,8 +348,17 @@ function Footer({ pool, board, head, chosen, slice }) {
   const here = withQuery({ embed: "" });
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
+    <${Picture} key=${JSON.stringify([board.method, season, at, slice])} pool=${pool} method=${board.method} scope=${{ season, at, slice }} />
     ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} slice=${slice} />
     ${season ? null : html`<${Details} head=${head} board=${board} />`}`}</footer>`;
+}
+
+/** The board as a picture, which is loaded when it is asked for. @extends Component */
+class Picture extends Component {
+  render() {
+    const open = (/** @type {any} */ event) => event.target.open && this.setState({ open: true });
+    return html`<details class="more" onToggle=${open}><summary>Picture</summary>${this.state.open ? html`<${Lazy} load=${() => import("../picture.js")} props=${{ ...this.props, query: {} }} />` : null}</details>`;
+  }
 }
 
 /** Loads a view when it is asked for. @extends Component */

@@ -4,6 +4,7 @@ import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, ticks, wrapped } from "../chart.js";
 import { count, leftOut, nameOf, shower, some, whole } from "../format.js";
 import { title } from "../methods.js";
+import { missing } from "../past.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 
@@ -17,11 +18,12 @@ export default class Intervals extends Live {
   }
 
   render() {
-    const { pool, board: summary, link } = this.props;
+    const { pool, board: summary, link, scope } = this.props;
     const board = this.value("board");
     const rows = (board?.rows ?? []).filter((/** @type {any} */ row) => typeof row.low === "number");
     const name = title(summary.method);
-    if (!board) return html`<p class="soft" role="status">Loading</p>`;
+    const error = this.failure();
+    if (!board) return html`<p class="soft" role="status">${error ? missing(error.status, scope.season) : "Loading"}</p>`;
     const why = board.intervals?.why_not ?? "this method has none in this pool";
     if (!rows.length) return html`<${Figure} title="How sure the ratings are" says=${`${name} has no intervals here: ${why}.`} file=${pool} link=${link}>${null}<//>`;
     const table = [["rank", "agent", "rating", "low", "high", "rank_low", "rank_high"], ...rows.map((/** @type {any} */ row) => [row.rank, row.agent, row.rating, row.low, row.high, row.rank_low, row.rank_high])];

@@ -5,6 +5,7 @@ import { Label, Sized, scale, wrapped } from "../chart.js";
 import { leftOut, nameOf, some } from "../format.js";
 import { bestForecaster, cyclicSays, ordersOf, question, strongestCycle, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
+import { missing } from "../past.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 
@@ -31,7 +32,8 @@ export default class Methods extends Live {
   }
 
   render() {
-    const { pool, insight, link } = this.props;
+    const { pool, insight, link, scope } = this.props;
+    const error = this.failure();
     const { rated, left, right } = this.pair();
     if (!right) return html`<p class="soft">There is only one method so far.</p>`;
     const [a, b] = [this.value("left"), this.value("right")];
@@ -43,7 +45,7 @@ export default class Methods extends Live {
       ${distance ? html`<br />They ${ordersOf(distance)}.` : null}${a && hiddenAmong(a, AGENTS) ? html`<br />${leftOut(hiddenAmong(a, AGENTS))}` : null}
       ${believe(insight)}`;
     return html`<${Figure} title="Methods compared" says=${says} file=${`${pool}-${left}-${right}`} table=${[["agent", left, right], ...both.map((/** @type {any} */ row) => [row.agent, row.rank, row.other])]} link=${`${link}&method=${left}&other=${right}`}>
-      ${both.length ? html`<${Sized}>${(/** @type {number} */ width) => chart(both, width, left, /** @type {string} */ (right))}<//>` : html`<p class="soft" role="status">Loading</p>`}<//>`;
+      ${both.length ? html`<${Sized}>${(/** @type {number} */ width) => chart(both, width, left, /** @type {string} */ (right))}<//>` : html`<p class="soft" role="status">${error ? missing(error.status, scope.season) : a && b ? "No agent is on both boards." : "Loading"}</p>`}<//>`;
   }
 }
 

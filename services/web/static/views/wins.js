@@ -33,6 +33,7 @@ export default class Wins extends Live {
     const key = [this.props.scope.slice, bestForecaster(this.props.insight?.findings), ...agents].join("\n");
     const now = performance.now() / 1000;
     if (this.value("board")?.games_position === undefined || (this.key === key && now - (this.read ?? 0) < SECONDS)) return;
+    if (this.key !== key) this.setState({ told: "" }); // of other agents
     this.key = key;
     this.read = now;
     this.fill(agents, rows.map((/** @type {any} */ row) => nameOf(row)));
@@ -41,13 +42,14 @@ export default class Wins extends Live {
   /** @param {string[]} agents @param {string[]} names What readers see as their names. */
   async fill(agents, names) {
     const { pool, head, boards, insight, scope: { slice } } = this.props;
+    const first = this.start() + 1;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200, slice })).catch(() => null));
     const methods = (head?.online ?? []).filter((/** @type {string} */ name) => boards.some((/** @type {any} */ one) => one.method === name));
     const best = bestForecaster(insight?.findings);
     const method = methods.find((/** @type {string} */ name) => name === best) ?? methods[0];
     const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method, slice })).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
-    this.setState({ agents, names, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
+    this.setState({ agents, names, first, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
   }
 
   /** @param {number} row @param {number} column @returns {{rate: number, games: number | null} | null} */
@@ -64,12 +66,13 @@ export default class Wins extends Live {
 
   render() {
     const { pool, board, query, link } = this.props;
-    const { agents, predicted, observed, told } = this.state;
+    const { agents, first, predicted, observed, told } = this.state;
     if (this.value("board") && this.value("board").games_position === undefined) return html`<p class="soft" role="status">The games of these agents are not counted yet. They are known from the first checkpoint on.</p>`;
     if (!agents) return html`<p class="soft" role="status">Loading</p>`;
+    if (!agents.length) return html`<p class="soft">No agent has this place. <a href=${withQuery({ start: "" })} onClick=${follow}>The first agents</a></p>`;
     const shows = query.show === "predicted" ? "predicted" : "observed";
     const { total } = this.value("board") ?? { total: 0 };
-    const [first, last] = [this.start() + 1, this.start() + agents.length];
+    const last = first - 1 + agents.length;
     const page = (/** @type {string} */ text, /** @type {number} */ start) => html` <a href=${withQuery({ start: start || "" })} onClick=${follow}>${text}</a>`;
     const says = html`${agents.length < total ? html`Agents ${whole(first)} to ${whole(last)} of ${whole(total)}.${first > 1 ? page("Previous", Math.max(0, first - 1 - AGENTS)) : null}${last < total ? page("Next", last) : null} ` : `${count(agents.length, "agent")}. `}${leftOut(hiddenAmong(this.value("board") ?? { total: 0, rows: [] }, AGENTS, first - 1))} Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order. Tap a cell for its names and number.<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted ? ` by ${title(predicted.method)}` : ""}</a></span>`;
     const table = [["agent", ...agents], ...agents.map((/** @type {string} */ agent, /** @type {number} */ i) => [agent, ...agents.map((/** @type {string} */ _, /** @type {number} */ j) => this.cell(i, j)?.rate ?? "")])];
@@ -79,8 +82,7 @@ export default class Wins extends Live {
 
   /** @param {number} width */
   chart(width) {
-    const { agents, names: shown } = this.state;
-    const first = this.start() + 1;
+    const { agents, first, names: shown } = this.state;
     const left = Math.min(190, Math.floor(width * 0.36));
     const side = Math.min(56, Math.floor((width - left) / agents.length));
     const tall = Math.max(side, 30);
