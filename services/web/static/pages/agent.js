@@ -16,6 +16,7 @@ const OUTCOMES_OF_DAY = 1000; // the most that one answer has
 /** @type {Record<string, number>} */
 const POINTS = { won: 1, drawn: 0.5, lost: 0 };
 const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
+const EVEN = 0.525; // a smaller score is no answer to who would win
 const UNSEEN = "far from their results: ratings cannot show cycles";
 
 /** Whether the record of two agents is further from a forecast than chance explains. @param {any} met @param {number | null | undefined} expected */
@@ -24,7 +25,6 @@ function unseen(met, expected) {
   const error = Math.sqrt(Math.max(expected * (1 - expected), 1 / met.games) / met.games);
   return Math.abs((met.wins + met.draws / 2) / met.games - expected) > ERRORS * error;
 }
-const EVEN = 0.525; // a smaller score is no answer to who would win
 const DAY = 86_400;
 const LATEST = 1800; // seconds by which the day of an open page is late at most
 
