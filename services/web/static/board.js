@@ -149,7 +149,7 @@ function by(column, rising) {
   };
 }
 
-const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
+const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation. The ranks above count these agents, too</th></tr>`;
 
 /**
  * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.

@@ -12,7 +12,7 @@ const [FROM, TO] = [440, 584]; // of the bars
 const ROWS = 20;
 
 /**
- * A row: what stands before its name, its number, and its bar with a mark, as shares of the width of bars.
+ * A row: its place, its name, its number, and its bar with a mark, as shares of the width of bars.
  * @typedef {{place: string, name: string, value: string, bar: [number, number] | null, mark: number | null}} Row
  */
 
