@@ -50,7 +50,7 @@ def is_read_by_people(request: Request) -> bool:
 
 
 def missing_page(request: Request) -> Response[bytes]:
-    """Return the page that says that an address is none, with status 404."""
+    """Return the page of an address that does not exist, with status 404."""
     return _send(request, page(), "no-cache", {}, status=404)
 
 

@@ -1,4 +1,4 @@
-// The page of an address that is none.
+// The page of an address that does not exist.
 import { html } from "../ui.js";
 
 export default function Missing() {
