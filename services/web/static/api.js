@@ -150,6 +150,13 @@ export function poolUrl(pool, rest = "", query = {}) {
   return `/v1/pools/${encodeURIComponent(pool)}${rest}${search(query)}`;
 }
 
+/** What of a pool a page is about: the end of a season, a moment, a slice; empty for all games of now. @typedef {{season?: string, at?: string, slice?: string}} Scope */
+
+/** Address of a board, of now or of the past. @param {string} pool @param {string} method @param {Scope} scope @param {Record<string, any>} [query] */
+export function boardUrl(pool, method, { season, at, slice }, query = {}) {
+  return season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { ...query, slice }) : poolUrl(pool, `/boards/${method}`, { ...query, at, slice });
+}
+
 /** @param {Record<string, any>} query */
 export function search(query) {
   const given = new URLSearchParams();

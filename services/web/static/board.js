@@ -127,17 +127,29 @@ export function hiddenAmong(board, asked, start = 0) {
   return Math.max(0, Math.min(asked, board.total - (board.outside ?? 0) - start) - board.rows.length);
 }
 
-/** @type {Record<string, (row: any) => any>} */
+/** What a column is sorted by; null comes last in both directions. @type {Record<string, (row: any) => any>} */
 const SORTS = {
   rank: (/** @type {any} */ row) => row.rank,
   name: (/** @type {any} */ row) => nameOf(row).toLowerCase(),
-  games: (/** @type {any} */ row) => -(row.games || row.outcomes || 0),
-  wins: (/** @type {any} */ row) => -((row.wins ?? 0) + (row.draws ?? 0) / 2) / Math.max(1, row.games ?? 1),
-  last: (/** @type {any} */ row) => -(row.last_played ?? 0),
-  change: (/** @type {any} */ row) => -(changeOf(row) ?? -Infinity),
+  rating: (/** @type {any} */ row) => row.rating,
+  games: (/** @type {any} */ row) => row.games || row.outcomes || 0,
+  wins: (/** @type {any} */ row) => (row.games ? ((row.wins ?? 0) + (row.draws ?? 0) / 2) / row.games : null),
+  last: (/** @type {any} */ row) => row.last_played ?? null,
+  change: (/** @type {any} */ row) => changeOf(row),
 };
+const RISING = ["rank", "name"]; // columns that begin with the smallest; the others begin with the largest
 
-const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
+/** Order of two rows by a column; equal ones by rank. @param {string} column @param {boolean} rising @returns {(a: any, b: any) => number} */
+function by(column, rising) {
+  return (a, b) => {
+    const [one, two] = [SORTS[column](a), SORTS[column](b)];
+    if (one === two) return a.rank - b.rank;
+    if (one === null || two === null) return one === null ? 1 : -1;
+    return (one < two) === rising ? -1 : 1;
+  };
+}
+
+const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation. The ranks above count these agents, too</th></tr>`;
 
 /**
  * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
@@ -148,7 +160,7 @@ export class Board extends Component {
   constructor(props) {
     super(props);
     /** @type {any} */
-    this.state = { first: 0, shown: 60, above: 0, sort: "rank" };
+    this.state = { first: 0, shown: 60, above: 0, sort: "rank", rising: true };
     this.seen = () => this.measure();
     this.rows = this.open();
   }
@@ -204,8 +216,10 @@ export class Board extends Component {
   heading(name, text, kind = "", about = undefined) {
     const sortable = this.rows.length <= ALL_ROWS && name in SORTS;
     const sorted = this.state.sort === name;
-    return html`<th scope="col" class=${kind} title=${about} aria-sort=${sorted && sortable ? "ascending" : undefined}>
-      ${sortable ? html`<button type="button" onClick=${() => this.setState({ sort: name })}>${text}${sorted ? " ↓" : ""}</button>` : text}</th>`;
+    const { rising } = this.state;
+    const pick = () => this.setState({ sort: name, rising: sorted ? !rising : RISING.includes(name) });
+    return html`<th scope="col" class=${kind} title=${about} aria-sort=${sorted && sortable ? (rising ? "ascending" : "descending") : undefined}>
+      ${sortable ? html`<button type="button" onClick=${pick}>${text}${sorted ? (rising ? " ↑" : " ↓") : ""}</button>` : text}</th>`;
   }
 
   visible() {
@@ -216,9 +230,9 @@ export class Board extends Component {
     }
     this.rows.reach(0, total);
     const rows = Array.from({ length: total }, (_, i) => this.rows.at(i)).filter(Boolean);
-    const key = SORTS[this.state.sort];
+    const order = by(this.state.sort, this.state.rising);
     const apart = (/** @type {any} */ row) => Number(row.provisional ?? false);
-    return { first: 0, rows: rows.sort((a, b) => apart(a) - apart(b) || (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.rank - b.rank)) };
+    return { first: 0, rows: rows.sort((a, b) => apart(a) - apart(b) || order(a, b)) };
   }
 
   render() {
@@ -328,10 +342,12 @@ function whisker(row, look, interval) {
     <line x1=${at(row.low)} x2=${at(row.high)} y1="8" y2="8" class="range" />${row.rating === null ? null : html`<line x1=${at(row.rating)} x2=${at(row.rating)} y1="2" y2="14" class="point" />`}</svg>`;
 }
 
-/** Rows that are all in one answer. @param {{pool: string, board: any, caption: string, around?: string}} props */
-export function StaticBoard({ pool, board, caption, around }) {
+/** Rows that are all in one answer. @param {{pool: string, board: any, caption: string, around?: string, apart?: boolean}} props apart: whether provisional agents are below the others, as on a live board. */
+export function StaticBoard({ pool, board, caption, around, apart = false }) {
   const look = columnsOf(board, board.rows);
+  /** @type {any[]} */
+  const rows = apart ? [...board.rows].sort((a, b) => Number(a.provisional ?? false) - Number(b.provisional ?? false)) : board.rows; // the order of ranks stays
   return html`<table class="board"><caption class="hidden">${caption}</caption><thead><tr><th scope="col" class="rank">Rank</th><th scope="col">Agent</th><th scope="col" class="number">Rating</th>
     ${look.whiskers ? html`<th scope="col" class="whisker wide">Interval</th>` : null}${look.games ? html`<th scope="col" class="number wide">${look.played}</th>` : null}${look.results ? html`<th scope="col" class="number wide">Won–drawn–lost</th>` : null}${look.last ? html`<th scope="col" class="number wide">Last active</th>` : null}</tr></thead>
-    <tbody>${board.rows.map((/** @type {any} */ row, /** @type {number} */ i) => line(pool, row, look, i + 2, around))}</tbody></table>`;
+    <tbody>${rows.flatMap((row, i) => [...(apart && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(pool, row, look, i + 2, around)])}</tbody></table>`;
 }

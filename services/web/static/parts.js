@@ -15,10 +15,20 @@ export function agentPath(pool, agent) {
   return `${poolPath(pool)}/agents/${encodeURIComponent(agent)}`;
 }
 
-/** The code of a country with its name. Many systems have no glyphs of flags. @param {string} code ISO 3166-1 alpha-2. @returns {any} */
+/** @param {string} code Two letters. @returns {string} The flag as a character; systems without it show the two letters, or boxes. */
+function emoji(code) {
+  return [...code].map((letter) => String.fromCodePoint(0x1f1e6 + letter.charCodeAt(0) - 65)).join("");
+}
+
+/** Whether this system has glyphs of flags: then two such letters are as wide as one. */
+const HAS_FLAGS = (() => {
+  const pen = document.createElement("canvas").getContext("2d");
+  return pen !== null && pen.measureText(emoji("DE")).width < 1.5 * pen.measureText(emoji("D")).width;
+})();
+
+/** The flag of a country, where the system has flags, and its code with its name. @param {string} code ISO 3166-1 alpha-2. @returns {any} */
 export function flag(code) {
-  const name = COUNTRIES.of(code) ?? code;
-  return html`<abbr class="flag" title=${name}>${code}</abbr>`;
+  return html`${HAS_FLAGS ? html`<span class="emoji" aria-hidden="true">${emoji(code)}</span>` : null}<abbr class="flag" title=${COUNTRIES.of(code) ?? code}>${code}</abbr>`;
 }
 
 /**

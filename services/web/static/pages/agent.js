@@ -1,7 +1,8 @@
 // The page of an agent: how it got its rating, against whom, and what would happen next.
 import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
-import { Sized, scale, ticks } from "../chart.js";
+import { Sized } from "../chart.js";
+import { Events, curveOf, eventsOf, extremes } from "../curve.js";
 import { ago, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
 import { isOutside, placed, preferred, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
@@ -15,6 +16,7 @@ const OUTCOMES_OF_DAY = 1000; // the most that one answer has
 /** @type {Record<string, number>} */
 const POINTS = { won: 1, drawn: 0.5, lost: 0 };
 const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
+const EVEN = 0.525; // a smaller score is no answer to who would win
 const UNSEEN = "far from their results: ratings cannot show cycles";
 
 /** Whether the record of two agents is further from a forecast than chance explains. @param {any} met @param {number | null | undefined} expected */
@@ -145,7 +147,7 @@ export default class AgentPage extends Live {
     const { method } = this.value("history");
     const change = `${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours`;
     const other = profile.methods[method];
-    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
+    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved" target="_self">Why?</a>` : null}</p>`;
   }
 
   /** Whether a game of the last 24 hours is known, which can explain a change. */
@@ -167,11 +169,12 @@ export default class AgentPage extends Live {
     const points = history.points.filter((/** @type {any} */ point) => point.rating !== null);
     const table = [["time", "rating", "low", "high", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.low ?? "", point.high ?? "", point.outcome ?? ""])];
     const now = this.value("profile").methods[history.method];
+    const events = eventsOf(history, nameOf({ ...this.value("profile").details, agent }));
     const banded = points.length > 1 && points.some((/** @type {any} */ point) => typeof point.low === "number");
     const interval = points.length < 2 ? "" : banded ? "The band is the 95 % interval of each of the newest solves." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
     return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
-      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now)}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
+      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now, events)}<//><${Events} events=${events} total=${history.events_total} />` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
   }
 
   opponents() {
@@ -250,47 +253,6 @@ class LastDay extends Component {
   }
 }
 
-/** @param {any[]} points @returns {any[]} The points with the highest and the lowest rating, the newest of equal ones. */
-function ends(points) {
-  const high = points.reduce((best, point) => (point.rating >= best.rating ? point : best));
-  return [high, points.reduce((worst, point) => (point.rating <= worst.rating ? point : worst))];
-}
-
-/** The highest and the lowest rating in words. @param {any[]} points */
-function extremes(points) {
-  if (points.length < 2) return null;
-  const [high, low] = ends(points);
-  const shown = shower([high.rating, low.rating]);
-  return `Highest ${shown(high.rating)} (${date(high.time)}), lowest ${shown(low.rating)} (${date(low.time)}).`;
-}
-
-/**
- * @param {any[]} points @param {number} width @param {string} name
- * @param {any} now The present rating with its interval, for a bar at the end; null without one.
- */
-function curveOf(points, width, name, now) {
-  const height = 220;
-  const right = width - (typeof now?.low === "number" ? 24 : 12);
-  const ratings = points.map((point) => point.rating);
-  const all = [...ratings, ...points.flatMap((point) => [point.low, point.high]), now?.low, now?.high].filter((one) => typeof one === "number");
-  const [low, high] = [Math.min(...all), Math.max(...all)];
-  const byTime = points[0].time < points[points.length - 1].time;
-  const times = points.map((point, i) => (byTime ? point.time : i));
-  const x = scale(Math.min(...times), Math.max(...times), 56, right);
-  const y = scale(low, high, height - 30, 12);
-  const day = (/** @type {number} */ time) => new Date(1000 * time).toLocaleString("en-GB", Math.max(...times) - Math.min(...times) > 172_800 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
-  const marks = byTime ? [0, 1].map((end) => (end ? Math.max(...times) : Math.min(...times))) : [];
-  const at = (/** @type {number} */ i, /** @type {number} */ value) => `${x(times[i]).toFixed(1)},${y(value).toFixed(1)}`;
-  const known = points.map((_, i) => i).filter((i) => typeof points[i].low === "number");
-  return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Rating by ${name} from ${ratings[0].toFixed(1)} to ${ratings[ratings.length - 1].toFixed(1)} over ${points.length} points`}>
-    ${ticks(low, high, 4).map((tick) => html`<g key=${tick}><line class="grid" x1="56" x2=${width - 12} y1=${y(tick)} y2=${y(tick)} /><text x="50" y=${y(tick) + 4} text-anchor="end">${tick}</text></g>`)}
-    ${marks.map((time, i) => html`<text key=${i} x=${x(time)} y=${height - 8} text-anchor=${i ? "end" : "start"}>${day(time)}</text>`)}
-    ${known.length > 1 ? html`<polygon class="band" points=${[...known.map((i) => at(i, points[i].high)), ...known.reverse().map((i) => at(i, points[i].low))].join(" ")} />` : null}
-    <polyline class="curve" points=${points.map((point, i) => at(i, point.rating)).join(" ")} />
-    ${typeof now?.low === "number" ? html`<line class="range" x1=${right + 8} x2=${right + 8} y1=${y(now.low)} y2=${y(now.high)} /><circle class="point" cx=${right + 8} cy=${y(now.rating)} r="4" />` : null}
-    ${ends(points).map((point, i) => html`<circle key=${i} class="point" cx=${x(times[points.indexOf(point)])} cy=${y(point.rating)} r="5" />`)}</svg>`;
-}
-
 /** The expected score of a game against anybody of the pool. @extends Component */
 class Forecast extends Component {
   /** @param {any} props */
@@ -326,14 +288,30 @@ class Forecast extends Component {
     const { answer, error } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
-    const methods = [...(answer?.methods ?? [])].sort((a, b) => Number(unseen(met, expected(a))) - Number(unseen(met, expected(b))));
+    const loss = (/** @type {any} */ one) => one.record.log_loss ?? Infinity;
+    const methods = [...(answer?.methods ?? [])].sort((a, b) => (loss(a) === loss(b) ? 0 : loss(a) - loss(b)));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
-      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
-      ${answer ? html`<table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
+      ${met ? html`<div class="met">${methods.length ? answered(name, nameOf(rival, opponents), met, methods[0], expected(methods[0])) : null}
+        <p>${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}, a score of ${percent((met.wins + met.draws / 2) / met.games, 0)}.` : "They have not met."}</p></div>` : null}
+      ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table></details>
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
   }
+}
+
+/**
+ * Whether one would beat the other, in one sentence: by the method whose forecasts were best, or, where chance does not explain how far the
+ * record is from it, by the record.
+ * @param {string} name @param {string} other @param {any} met @param {any} best The method. @param {number} expected Its expected score.
+ */
+function answered(name, other, met, best, expected) {
+  const blind = unseen(met, expected);
+  const score = blind ? (met.wins + met.draws / 2) / met.games : expected;
+  const [first, second] = score < 0.5 ? [other, name] : [name, other];
+  const likely = Math.max(score, 1 - score);
+  const says = likely < EVEN ? html`It would be an even game: <bdi>${name}</bdi> scores ${percent(score, 0)}` : html`<bdi>${first}</bdi> would more likely beat <bdi>${second}</bdi>, with a score of ${percent(likely, 0)}`;
+  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}, which forecasts best here, expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${best.record.wins_predicted === null ? "" : `, which forecasts best here: ${percent(best.record.wins_predicted)} of wins were right`}.`}</p>`;
 }
 
 /** What a rating is the sum of. It is asked for by a click, because a solved method is solved again for it. @extends Component */

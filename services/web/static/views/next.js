@@ -4,6 +4,7 @@ import { count, leftOut, nameOf, percent, whole } from "../format.js";
 import { go, withQuery } from "../nav.js";
 import { Agent, Figure } from "../parts.js";
 import { AgentSearch } from "../search.js";
+import { TablePicture } from "../picture.js";
 import { html } from "../ui.js";
 
 const TARGETS = { all: "all ratings", top: "who is at the top", agent: "the rating of one agent" };
@@ -19,8 +20,8 @@ export default class Next extends Live {
   }
 
   feeds() {
-    const { pool, query } = this.props;
-    return { plan: /** @type {[string, number]} */ ([poolUrl(pool, "/next", { count: 20, target: query.target }), 15]) };
+    const { pool, query, scope } = this.props;
+    return { plan: /** @type {[string, number]} */ ([poolUrl(pool, "/next", { count: 20, target: query.target, slice: scope.slice }), 15]) };
   }
 
   /** The target of the address. @returns {{kind: string, whom: string}} */
@@ -50,6 +51,12 @@ export default class Next extends Live {
     return html`Games drawn at these rates ${aim}. ${saved}`;
   }
 
+  /** What the games make certain, in a few words. @param {any} plan */
+  aim(plan) {
+    const { kind, whom } = this.target();
+    return `To make certain: ${kind === "top" ? `the first ${whom}` : kind === "agent" ? `the rating of ${nameOf(whom, plan)}` : TARGETS.all}`;
+  }
+
   /** What is to become certain: a part of the address, so that a link has it. */
   choice() {
     const { kind, whom } = this.target();
@@ -67,9 +74,11 @@ export default class Next extends Live {
   /** @param {any} plan */
   games(plan) {
     const most = Math.max(...plan.matches.map((/** @type {any} */ one) => one.rate), 1e-9);
+    const rows = plan.matches.map((/** @type {any} */ one, /** @type {number} */ i) => ({ place: String(i + 1), name: one.agents.map((/** @type {string} */ agent) => nameOf(agent, plan)).join(" against "), value: percent(one.rate), bar: [0, one.rate / most], mark: null }));
     return html`<table><caption class="hidden">Pairs to play next</caption><thead><tr><th scope="col">Pair</th><th scope="col" class="number">Share</th><th scope="col" class="wide">Share as a bar</th></tr></thead>
       <tbody>${plan.matches.map((/** @type {any} */ one) => html`<tr key=${one.agents.join()}><th scope="row">${one.agents.map((/** @type {string} */ agent, /** @type {number} */ i) => html`${i ? " against " : ""}<${Agent} pool=${this.props.pool} agent=${agent} answer=${plan} />`)}</th>
         <td class="number">${percent(one.rate)}</td><td class="wide"><span class="push up-push" style=${{ width: `${(100 * one.rate) / most}%` }}></span></td></tr>`)}</tbody></table>
-      <p class="soft">${plan.others ? `The mean share of the ${count(plan.others, "other pair")} is ${percent(plan.other_rate)}. ` : ""}Assumes ${plan.assumes}. ${leftOut(plan.hidden_agents)}</p>`;
+      <p class="soft">${plan.others ? `The mean share of the ${count(plan.others, "other pair")} is ${percent(plan.other_rate)}. ` : ""}Assumes ${plan.assumes}. ${leftOut(plan.hidden_agents)}</p>
+      <details class="more"><summary>Picture</summary><${TablePicture} name=${`${this.props.pool}: next games`} under=${this.aim(plan)} file=${`${this.props.pool}-next-games`} rows=${rows} /></details>`;
   }
 }
