@@ -103,7 +103,7 @@ def test_positions_and_generations_are_behind_details(filled: Running, browser: 
     with browser.page(filled.url, "/pools/rps") as page:
         page.wait("1510.5", "Generation")
         assert "Generation" not in page.text
-        page.click("details.more:not(.times) summary")
+        page.click("details.more summary", "Details")
         page.until("document.body.innerText.includes('Log position of the live boards')")
 
 

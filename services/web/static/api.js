@@ -5,10 +5,16 @@ const SECOND = 1000;
 
 /** An answer of the API that is an error. */
 export class Failure extends Error {
-  /** @param {string} text @param {number} status */
-  constructor(text, status) {
+  /** @param {string} text @param {number} status @param {string} [title] Title of the problem. */
+  constructor(text, status, title = "") {
     super(text);
     this.status = status;
+    this.title = title;
+  }
+
+  /** Whether the service starts, so that the answer comes soon. */
+  get starts() {
+    return this.title === "starting";
   }
 }
 
@@ -22,7 +28,7 @@ async function answerOf(url, options) {
   const answer = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(20 * SECOND), ...options });
   if (answer.ok || answer.status === 304) return answer;
   const problem = await answer.json().catch(() => ({}));
-  throw new Failure(problem.detail || `the service answered ${answer.status}`, answer.status);
+  throw new Failure(problem.detail || `the service answered ${answer.status}`, answer.status, problem.title);
 }
 
 /** Repeats one request with its ETag. `at` is the browser's clock when the value came, so that ages grow, and `heard` when it was last

@@ -65,7 +65,7 @@ export default class AgentPage extends Live {
     const { pool, agent } = this.props;
     const profile = this.value("profile");
     const error = this.polls.profile?.error;
-    if (!profile) return html`<h1><bdi>${agent}</bdi></h1><p class=${error ? "state bad" : "soft"} role="status">${error ? error.message : "Loading"}</p><p><a href=${poolPath(pool)}>All agents of <bdi>${pool}</bdi></a></p>`;
+    if (!profile) return html`<h1><bdi>${agent}</bdi></h1>${error ? html`<${State} poll=${this.polls.profile} error=${error} />` : html`<p class="soft" role="status">Loading</p>`}<p><a href=${poolPath(pool)}>All agents of <bdi>${pool}</bdi></a></p>`;
     return html`<p class="path"><a href=${poolPath(pool)}><bdi>${pool}</bdi></a></p>${this.card(profile)}
       ${this.methods(profile)}
       ${this.slices(profile)}

@@ -89,8 +89,7 @@ export default class PoolPage extends Live {
   render() {
     const { pool, query: chosen } = this.props;
     const list = this.value("boards");
-    const { error } = this.polls.boards ?? {};
-    if (!list) return error ? missing(pool, error) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
+    if (!list) return this.polls.boards?.error ? missing(pool, this.polls.boards) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
     const { head, label, kind, leading_method: chosenMethod } = list.pool;
     const part = this.part();
     const of = (/** @type {any[]} */ all) => ({
@@ -209,9 +208,9 @@ function finals(season, boards, asked, chosen, unrated) {
   return { boards: all, main, board: all.find((one) => one.method === asked) ?? main };
 }
 
-/** @param {string} pool @param {any} error */
-function missing(pool, error) {
-  if (error.status !== 404) return html`<h1><bdi>${pool}</bdi></h1><p class="state bad" role="status">not updating: ${error.message}</p>`;
+/** @param {string} pool @param {import("../api.js").Poll} poll One that has no answer. */
+function missing(pool, poll) {
+  if (poll.error?.status !== 404) return html`<h1><bdi>${pool}</bdi></h1><${State} poll=${poll} error=${poll.error} />`;
   return html`<h1><bdi>${pool}</bdi></h1><p class="state bad" role="status">no such pool</p>
     <${Empty} text="No pool has this name. The first outcome creates it. If this is switched off, create it with PUT /v1/pools/NAME:" kind="games" pool=${pool} />`;
 }
