@@ -170,10 +170,13 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
             "document.querySelector(document.querySelector('.person a[href^=\"#\"]').getAttribute('href')).textContent"
         ).startswith("Why it moved in the last 24 hours")
         page.click(".person a", "Why?")
-        page.click("button", "Sum by opponent")
         page.wait(f"+{moved:.1f} by Elo in 2 games.")
         cells = page.evaluate("[...document.querySelectorAll('table.day tbody tr')].map((one) => one.innerText.split('\\t').join(' '))")
         assert [cell.split()[:3] for cell in cells] == [["bob", "2", "2.0"]]
+        page.go("/pools/cup")
+        page.click("td.change a", f"+{moved:.1f}")
+        page.until("location.pathname.includes('/agents/ann') && location.hash === '#moved'")
+        page.wait(f"+{moved:.1f} by Elo in 2 games.")  # without another click
         page.go("/pools/cup")
         page.until("document.querySelector('table.board time')?.dateTime")
         page.click("th button", "Last active")
@@ -224,7 +227,7 @@ def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle
         assert text.index("They met 10 times") < text.index("Expected score against scissors")
         assert (
             page.evaluate("document.querySelector('.met .headline').textContent")
-            == "scissors would more likely beat paper, with a score of 100 %."
+            == "scissors would probably beat paper: its score so far is 100 %."
         )
         assert "By their games." in text
         assert page.evaluate("document.querySelectorAll('tr.unseen').length") > 0
@@ -272,7 +275,11 @@ def test_a_hostile_name_has_a_page_and_a_name_with_a_slash_too(played: Running, 
         assert page.evaluate("document.querySelectorAll('img').length") == 0
         page.go("/pools/cup/agents/no%2Fbody")
         page.until("document.querySelector('h1')?.textContent === 'no/body'")
-        page.until("document.querySelector('.state.bad')")
+        page.until("document.querySelector('.state.bad')?.textContent === 'no such agent'")
+        page.wait("No agent of this pool has this name.")
+        page.type("main input[type=search]", "roc")
+        page.until("document.querySelector('.results a')?.textContent === 'rock'")
+        assert page.violations() == []
 
 
 def test_an_agent_of_a_pool_of_scores_has_its_best_and_its_worst_tasks(api: Running, browser: Browser, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The views of a pool: each has a link, its numbers as CSV, and says in words what is not there."""
 
+import itertools
 from pathlib import Path
 
 import msgspec
@@ -143,6 +144,49 @@ def test_forecasts_are_held_against_results(played: Running, browser: Browser) -
     with browser.page(played.url, "/pools/cup?view=forecasts") as page:
         page.wait("Winner right", "not enough outcomes yet (0 of 100 predicted pairs)")
         assert page.complaints() == []
+
+
+def test_a_board_says_how_many_ranks_are_settled(played: Running, browser: Browser) -> None:
+    solved = solved_of("cup", method="bradley_terry", position=51, ratings=[("rock", 3.0), (ARABIC, 2.0), (EVIL, 1.0)])
+    ends = ((1, 1), (2, 3), (2, 3))
+    rows = [msgspec.structs.replace(row, rank_low=low, rank_high=high) for row, (low, high) in zip(solved.result.agents, ends, strict=True)]
+    assert played.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
+    with browser.page(played.url, "/pools/cup?method=bradley_terry") as page:
+        page.wait("1 of 3 ranks settled · Read with care: 47.2 % cyclic")
+        page.click(".findings-line summary")
+        page.click(".findings-line a", "How sure")
+        page.until("location.search.includes('view=intervals')")
+        page.go("/pools/cup?method=elo")
+        assert "settled" not in page.wait("47.2 % cyclic"), "Elo has no intervals of ranks"
+        assert page.complaints() == []
+
+
+def test_a_board_that_rates_nobody_is_not_called_proven(played: Running, browser: Browser) -> None:
+    assert played.store.solved.publish(solved_of("cup", method="bradley_terry", position=51, ratings=[("rock", None), (EVIL, None)]))
+    with browser.page(played.url, "/pools/cup?method=bradley_terry") as page:
+        assert "solution proven" not in page.wait("no ratings yet", "The games do not determine a rating of anybody")
+
+
+def test_a_long_name_makes_no_other_row_of_the_slope_chart_higher(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=methods", width=390) as page:
+        page.until("document.querySelectorAll('.slope').length === 5")
+        heights = "[...document.querySelectorAll('.slope')].map((one) => Number(one.getAttribute('y1'))).sort((a, b) => a - b)"
+        gaps = [after - before for before, after in itertools.pairwise(page.evaluate(heights))]
+        assert min(gaps) < max(gaps)
+        tops = "[...document.querySelectorAll('figure svg.chart text')].map((one) => one.getBoundingClientRect())"
+        apart = "one.right <= two.left || two.right <= one.left || one.bottom <= two.top + 3 || two.bottom <= one.top + 3"
+        assert not page.evaluate(f"{tops}.some((one, i, all) => all.slice(i + 1).some((two) => !({apart})))")
+
+
+def test_a_phone_has_the_numbers_of_the_heat_map_in_its_cells(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=wins", width=390) as page:
+        page.until("document.querySelectorAll('.cell text').length === 20")
+        fits = "[...document.querySelectorAll('.cell')].every((one) => one.querySelector('text').getBoundingClientRect().width"
+        assert page.evaluate(f"{fits} <= one.querySelector('rect').getBoundingClientRect().width)")
+        page.evaluate("document.querySelector('.cell').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+        page.click(".told a", "Who would win?")
+        page.until("location.pathname.includes('/agents/') && location.search.startsWith('?against=')")
+        page.wait("Expected score against")
 
 
 def test_the_next_games_have_shares(played: Running, browser: Browser) -> None:

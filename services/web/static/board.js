@@ -1,7 +1,7 @@
 // The leaderboard: a table of which only the rows near the visible part are in the document. Pages of rows are read as they come into sight.
-import { Poll, poolUrl } from "./api.js";
-import { ago, count, date, decimalsOf, leftOut, nameOf, shower, signed, since, whole } from "./format.js";
-import { Name } from "./parts.js";
+import { Poll, poolUrl, search } from "./api.js";
+import { ago, count, date, decimalsOf, leftOut, nameOf, shower, signed, since, utc, whole } from "./format.js";
+import { Name, agentPath } from "./parts.js";
 import { Component, html } from "./ui.js";
 
 const PAGE = 100;
@@ -270,6 +270,7 @@ function columnsOf(board, rows) {
     shown: shower(ratings, board.extra?.tie_tolerance ?? 0),
     decimals: decimalsOf(ratings),
     change: board.earlier && rows.some((row) => changeOf(row) !== null) ? `Change ${since(board.earlier)}` : "",
+    why: board.source === "live" ? `?method=${board.method}#moved` : `${search({ why: board.method, since: board.earlier && utc(board.earlier.time) })}#why`,
     low: Math.min(...ends), high: Math.max(...ends),
     whiskers: rows.some((row) => typeof row.low === "number"),
     games: alone || rows.some((row) => row.outcomes !== undefined),
@@ -291,8 +292,8 @@ function line(pool, row, look, index, around) {
     <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
     <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.map((part) => html`<span class="one" key=${part}>${part}</span> `)}</span>` : null}</td>
-    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${look.change ? html`<span class="narrow small one">${change(row, look)}</span>` : null}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
-    ${look.change ? html`<td class="number wide change">${change(row, look)}</td>` : null}
+    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${look.change ? html`<span class="narrow small one">${change(pool, row, look)}</span>` : null}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
+    ${look.change ? html`<td class="number wide change">${change(pool, row, look)}</td>` : null}
     ${look.whiskers ? html`<td class="whisker wide">${interval ? whisker(row, look, interval) : "–"}</td>` : null}
     ${look.games ? html`<td class="number wide">${games === undefined ? "–" : whole(games)}</td>` : null}${look.results ? html`<td class="number wide">${record ?? "–"}</td>` : null}
     ${look.last ? html`<td class="number wide">${row.last_played === undefined ? html`<span title="not among the newest outcomes that this pool keeps">–</span>` : html`<time datetime=${new Date(1000 * row.last_played).toISOString()} title=${date(row.last_played)}>${lastActive(row)}</time>`}</td>` : null}</tr>`;
@@ -320,13 +321,14 @@ function changeOf(row) {
   return typeof row.earlier_rating === "number" && typeof row.rating === "number" ? row.rating - row.earlier_rating : null;
 }
 
-/** The change of a rank and of a rating. @param {any} row @param {any} look */
-function change(row, look) {
+/** The change of a rank and of a rating, as a link to its reasons. @param {string} pool @param {any} row @param {any} look */
+function change(pool, row, look) {
   const moved = changeOf(row);
   if (moved === null) return html`<span title="not on the board of then, or not among the games that this pool keeps">–</span>`;
   const up = (row.earlier_rank ?? row.rank) - row.rank;
   const told = `${up > 0 ? "up" : "down"} from rank ${whole(row.earlier_rank ?? row.rank)}`;
-  return html`${up === 0 ? null : html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}${whole(Math.abs(up))}</span> `}${signed(moved, look.decimals)}`;
+  const says = signed(moved, look.decimals);
+  return html`${up === 0 ? null : html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}${whole(Math.abs(up))}</span> `}${Number(says) === 0 ? says : html`<a href=${agentPath(pool, row.agent) + look.why} title="Why?">${says}</a>`}`;
 }
 
 /** What the column of changes compares. @param {any} board */

@@ -58,11 +58,12 @@ export function Badge({ board, head, since }) {
   if (board.source === "live") return html`<span class=${`badge ${head?.stopped ? "warn" : "live"}`} title=${head?.stopped ?? ""}>${head?.stopped ? "stopped" : "live"}</span>`;
   if (board.source !== "solved") return html`<span class="badge">final</span>`;
   const value = board.certificate?.value ?? null;
-  const proven = value !== null && ["optimal", "solved"].includes(board.status);
-  const label = proven ? "✓ solution proven" : board.status.replaceAll("_", " ");
+  const unrated = board.rows.length > 0 && board.rows.every((/** @type {any} */ row) => row.rating === null);
+  const proven = value !== null && ["optimal", "solved"].includes(board.status) && !unrated;
+  const label = proven ? "✓ solution proven" : unrated ? "no ratings yet" : board.status.replaceAll("_", " ");
   return html`<details class="proof"><summary class=${`badge ${proven ? "good" : "warn"}`}>${label}</summary>
-    <div class="pop"><p>${proven ? "The computation is exact: this answer was computed from all outcomes below and then checked. How sure the ranks are is shown by their intervals. The check measures how far the answer can be from a perfect one:" : "The newest computation did not end with a checked answer."}</p>
-    ${value === null ? null : html`<p><b>${board.certificate.kind.replaceAll("_", " ")} ${value === 0 ? "0" : value.toExponential(1)}</b>. ${checked(board.certificate.kind)} 0 is perfect.</p>`}
+    <div class="pop"><p>${proven ? "The computation is exact: this answer was computed from all outcomes below and then checked. How sure the ranks are is shown by their intervals. The check measures how far the answer can be from a perfect one:" : unrated ? `The games do not determine a rating of anybody: ${board.extra?.unrated_because ?? "there are too few"}.` : "The newest computation did not end with a checked answer."}</p>
+    ${value === null || unrated ? null : html`<p><b>${board.certificate.kind.replaceAll("_", " ")} ${value === 0 ? "0" : value.toExponential(1)}</b>. ${checked(board.certificate.kind)} 0 is perfect.</p>`}
     <p>${behind(board, head)} Took ${(board.seconds ?? 0).toFixed(2)} s, ${ago(board.age_seconds + since)}.</p></div></details>`;
 }
 
@@ -91,9 +92,8 @@ export function Details({ head, board }) {
 export function Empty({ text, kind, pool = "mine" }) {
   const event = kind === "scores" ? { v: 1, pool, task: "pong", scores: { alice: 20.5, bob: 11 } }
     : { v: 1, pool, sides: [{ agents: ["alice"], place: 1 }, { agents: ["bob"], place: 2 }] };
-  return html`<div class="empty"><p>${text}</p><pre tabindex="0"><code>curl ${location.origin}/v1/outcomes ${"\\"}
-  -H 'Content-Type: application/json' ${"\\"}
-  -d '${JSON.stringify(event)}'</code></pre></div>`;
+  const lines = [`curl ${location.origin}/v1/outcomes`, "-H 'Content-Type: application/json'", `-d '${JSON.stringify(event)}'`];
+  return html`<div class="empty"><p>${text}</p><pre tabindex="0"><code>${lines.join(" \\\n  ")}</code></pre></div>`;
 }
 
 /** @param {{error: Error | null}} props */

@@ -1,7 +1,7 @@
 // Boards of the past: the final board of a season, the board at a time, and a slider over the times whose boards are kept.
 import { Live, boardUrl, poolUrl } from "./api.js";
 import { StaticBoard, hiddenAmong } from "./board.js";
-import { count, leftOut } from "./format.js";
+import { count, leftOut, utc } from "./format.js";
 import { title } from "./methods.js";
 import { follow, go, withQuery } from "./nav.js";
 import { html } from "./ui.js";
@@ -33,7 +33,7 @@ export class Past extends Live {
   }
 }
 
-/** Why there is no board, in a sentence for readers. @param {number} status Of the answer. @param {string | undefined} season */
+/** Why there is no board, in a sentence for readers. @param {number} status Of the answer. @param {string} [season] */
 export function missing(status, season) {
   if (season && status === 404) return "This pool has no ended season of this name with such a board.";
   if (status === 404) return "There were no such games yet at this time. Choose a later one.";
@@ -94,9 +94,4 @@ export class Times extends Live {
 /** @param {string} time As in an address. */
 export function said(time) {
   return `${time.replace("T", " ")} (UTC)`;
-}
-
-/** The first whole second at or after a time, as addresses have it. @param {number} seconds Since 1970. */
-function utc(seconds) {
-  return new Date(1000 * Math.ceil(seconds)).toISOString().slice(0, 19);
 }

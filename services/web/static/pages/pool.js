@@ -45,6 +45,7 @@ export default class PoolPage extends Live {
     const { pool, query: chosen } = this.props;
     /** @type {Record<string, [string, number]>} */
     const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1] };
+    if (this.polls.boards?.error && !this.value("boards")) return feeds; // of a pool that is not there, nothing is
     if (chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
     const part = this.part();
     if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
@@ -71,10 +72,12 @@ export default class PoolPage extends Live {
     return !list || list.boards.some((/** @type {any} */ board) => board.rows.length);
   }
 
-  answer() {
-    if (this.answered) return;
+  /** Rows arrived, or cannot be read. @param {any} board Its first page; null if it cannot be read. @param {string} of What the page is of. */
+  answer(board, of) {
+    const first = !this.answered;
     this.answered = true;
-    this.forceUpdate();
+    this.rows = { board, of };
+    if (first) this.forceUpdate();
   }
 
   /** Choose another method to lead the ended season: the final board by this one rates nobody, as Bradley-Terry where all play in teams. @param {string} method */
@@ -113,7 +116,7 @@ export default class PoolPage extends Live {
     const unread = chosen.slice && !this.value("slices");
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${!keeps ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
-        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, `}${date(season.began_at)} to ${date(season.ended_at)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!season && !board?.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
@@ -181,17 +184,18 @@ export default class PoolPage extends Live {
     const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
     const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
     const past = chosen.season || chosen.at;
+    const of = JSON.stringify([board.method, part?.name, FILTERS.map((name) => chosen[name])]);
     return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
         ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
-        <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
+        <${AgentSearch} pool=${pool} method=${past ? undefined : board.method} slice=${past ? undefined : part?.name} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
       <p class="question" data-method=${board.method}>${question(board.method)}</p>
       ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${past || (chosen.slice && !this.value("slices")) ? null : this.about({ slice: part?.name })}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} head=${head} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows">${part ? null : html`<${Findings} poll=${this.polls.insight} main=${main.method} method=${board.method} />`}<${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
+      ${past ? html`<${Past} pool=${pool} head=${head} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
@@ -206,6 +210,12 @@ function finals(season, boards, asked, chosen, unrated) {
   const all = names.map((method) => boards.find((one) => one.method === method) ?? { method, rows: [], source: "season" });
   const main = all.find((one) => !unrated(one.method)) ?? all[0];
   return { boards: all, main, board: all.find((one) => one.method === asked) ?? main };
+}
+
+/** When the results of a season arrived, in words. @param {{began_at: number, ended_at: number}} season */
+function arrived({ began_at: began, ended_at: ended }) {
+  const [from, to] = [date(began), date(ended)];
+  return from === to ? `arrived ${from}` : `arrived ${from} to ${to}`;
 }
 
 /** @param {string} pool @param {import("../api.js").Poll} poll One that has no answer. */
@@ -224,18 +234,30 @@ function troubled(board) {
 
 /**
  * What has to be known to read a board, from the findings, which can come long after the rows. It is one line of a fixed height, so nothing moves when they come; a click shows the sentences above the rows.
- * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string}} props poll: of the findings. main: the method that leads the page.
+ * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string, board: any}} props poll: of the findings. main: the method that leads the page. board: the first rows, or null.
  */
-function Findings({ poll, main, method }) {
+function Findings({ poll, main, method, board }) {
   const insight = poll?.value;
-  const found = [...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
+  const found = [settled(board), ...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
   const unread = poll?.error && !insight ? html`<span class="soft">Findings cannot be read: ${poll.error.status ? `the service answered ${poll.error.status}` : "no answer"}.</span>` : null;
-  const warns = found.some((one) => one.warns);
-  return html`<div class=${`findings-line${method === main ? "" : " other"}`}>${found.length ? html`<details class="proof"><summary class=${warns ? "warns" : "soft"}>${warns ? html`<span class="wide">Read with care: </span>` : null}${found.map((one) => one.short).join(" · ")}</summary>
+  const care = found.findIndex((one) => one.warns);
+  return html`<div class="findings-line">${found.length ? html`<details class="proof"><summary class="soft">${found.map((one, i) => html`${i ? " · " : null}<span key=${one.short} class=${one.warns ? "warns" : undefined}>${i === care ? html`<span class="wide">Read with care: </span>` : null}${one.short}</span>`)}</summary>
     <div class="pop">${found.map((one) => html`<p key=${one.short}>${one.says}</p>`)}</div></details>` : unread}</div>`;
 }
 
 /** @typedef {{short: string, says: any, warns: boolean} | null} Finding Some words for the line, the sentence, and whether ratings need care. */
+
+/** How many of the ranks that were read are settled, where ranks have intervals. @param {any} board The first rows; null if there are none. @returns {Finding} */
+function settled(board) {
+  if (typeof board?.settled_ranks !== "number" || board.rows.some((/** @type {any} */ row) => row.filter_place)) return null;
+  const { settled_ranks: certain, rows, total } = board;
+  const of = `of ${rows.length < total ? "the first " : ""}${whole(rows.length)} ranks`;
+  return {
+    short: `${certain ? whole(certain) : "none"} ${of} settled`,
+    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have. <a href=${withQuery({ view: "intervals" })} onClick=${follow}>How sure</a>`,
+    warns: false,
+  };
+}
 
 /** How a method differs from the leading one in this pool. @param {any} insight @param {string} main @param {string} method @returns {Finding} */
 function compared(insight, main, method) {
@@ -293,7 +315,7 @@ class Table extends Component {
     this.state = { board: null };
     this.heard = (/** @type {any} */ board) => {
       this.setState({ board });
-      this.props.onAnswer();
+      this.props.onAnswer(board);
     };
   }
 

@@ -8,6 +8,7 @@ import { TablePicture } from "../picture.js";
 import { html } from "../ui.js";
 
 const TARGETS = { all: "all ratings", top: "who is at the top", agent: "the rating of one agent" };
+const LITTLE = 0.005; // a smaller part of the uncertainty does not matter
 const FIRST = 3; // agents of the top that is shown first
 
 /** @extends Live */
@@ -47,7 +48,9 @@ export default class Next extends Live {
     const { kind, whom } = this.target();
     const named = html`<bdi>${nameOf(whom, plan)}</bdi>`;
     const aim = kind === "top" ? html`settle soonest who is among the first ${whom}` : kind === "agent" ? html`make the rating of ${named} certain soonest` : "make the ratings certain soonest";
-    const saved = plan.uniform && plan.after ? `${whole(plan.games)} games drawn like this leave ${percent(plan.after / plan.before)} of the uncertainty; drawn evenly they leave ${percent(plan.uniform / plan.before)}.` : "";
+    const [chosen, even] = [plan.after / plan.before, plan.uniform / plan.before];
+    if (plan.uniform && plan.after && even - chosen < LITTLE) return html`<b>It hardly matters which games are played next:</b> ${whole(plan.games)} games leave ${percent(chosen)} of the uncertainty if they are drawn like this, and ${percent(even)} if they are drawn evenly. Games drawn at these rates ${aim}.`;
+    const saved = plan.uniform && plan.after ? `${whole(plan.games)} games drawn like this leave ${percent(chosen)} of the uncertainty; drawn evenly they leave ${percent(even)}.` : "";
     return html`Games drawn at these rates ${aim}. ${saved}`;
   }
 
@@ -68,7 +71,7 @@ export default class Next extends Live {
     const pick = (/** @type {any} */ event) => (event.target.value === "agent" ? this.setState({ asksAgent: true }) : aim(event.target.value === "top" ? `top:${FIRST}` : ""));
     return html`<span class="target"><label class="pick">Make certain <select value=${chosen} onChange=${pick}>${Object.entries(TARGETS).map(([name, text]) => html`<option key=${name} value=${name}>${text}</option>`)}</select></label>
       ${chosen === "top" ? html` <label class="pick">First <input type="number" min="1" value=${whom} onChange=${(/** @type {any} */ event) => event.target.value && aim(`top:${event.target.value}`)} /></label>` : null}</span>
-      ${chosen === "agent" ? html`<${AgentSearch} pool=${this.props.pool} then=${(/** @type {string} */ agent) => aim(`agent:${agent}`)} />` : null}`;
+      ${chosen === "agent" ? html`<${AgentSearch} pool=${this.props.pool} method=${this.props.main.method} slice=${this.props.scope.slice} then=${(/** @type {string} */ agent) => aim(`agent:${agent}`)} />` : null}`;
   }
 
   /** @param {any} plan */

@@ -5,11 +5,13 @@ import { count, leftOut, nameOf, percent, whole } from "../format.js";
 import { hiddenAmong } from "../board.js";
 import { bestForecaster, title } from "../methods.js";
 import { follow, withQuery } from "../nav.js";
-import { Figure } from "../parts.js";
+import { Figure, agentPath } from "../parts.js";
 import { html } from "../ui.js";
 
 const AGENTS = 12;
 const SECONDS = 15;
+const NARROW = 480; // pixels
+const DIGITS = 26; // pixels that a cell needs for its number
 
 /** @extends Live */
 export default class Wins extends Live {
@@ -66,7 +68,7 @@ export default class Wins extends Live {
 
   render() {
     const { pool, board, query, link } = this.props;
-    const { agents, first, predicted, observed, told } = this.state;
+    const { agents, first, predicted, observed, told, asked } = this.state;
     if (this.value("board") && this.value("board").games_position === undefined) return html`<p class="soft" role="status">The games of these agents are not counted yet. They are known from the first checkpoint on.</p>`;
     if (!agents) return html`<p class="soft" role="status">Loading</p>`;
     if (!agents.length) return html`<p class="soft">No agent has this place. <a href=${withQuery({ start: "" })} onClick=${follow}>The first agents</a></p>`;
@@ -77,31 +79,33 @@ export default class Wins extends Live {
     const says = html`${agents.length < total ? html`Agents ${whole(first)} to ${whole(last)} of ${whole(total)}.${first > 1 ? page("Previous", Math.max(0, first - 1 - AGENTS)) : null}${last < total ? page("Next", last) : null} ` : `${count(agents.length, "agent")}. `}${leftOut(hiddenAmong(this.value("board") ?? { total: 0, rows: [] }, AGENTS, first - 1))} Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order. Tap a cell for its names and number.<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted ? ` by ${title(predicted.method)}` : ""}</a></span>`;
     const table = [["agent", ...agents], ...agents.map((/** @type {string} */ agent, /** @type {number} */ i) => [agent, ...agents.map((/** @type {string} */ _, /** @type {number} */ j) => this.cell(i, j)?.rate ?? "")])];
     return html`<${Figure} title="Who beats whom" says=${says} file=${`${pool}-${shows}-scores`} table=${table} link=${`${link}&method=${board.method}${first > 1 ? `&start=${first - 1}` : ""}${shows === "predicted" ? "&show=predicted" : ""}`}>
-      <${Sized}>${(/** @type {number} */ width) => this.chart(width)}<//><p class="told" role="status">${told ?? ""}</p><//>`;
+      <${Sized}>${(/** @type {number} */ width) => this.chart(width)}<//><p class="told" role="status">${told ? html`${told}. <a href=${`${agentPath(pool, agents[asked[0]])}?against=${encodeURIComponent(agents[asked[1]])}`}>Who would win?</a>` : null}</p><//>`;
   }
 
   /** @param {number} width */
   chart(width) {
     const { agents, first, names: shown } = this.state;
-    const left = Math.min(190, Math.floor(width * 0.36));
+    const above = width < NARROW; // names are above their rows, so that cells have room for their numbers
+    const left = above ? 0 : Math.min(190, Math.floor(width * 0.36));
     const side = Math.min(56, Math.floor((width - left) / agents.length));
     const tall = Math.max(side, 30);
-    const names = shown.map((/** @type {string} */ name) => wrapped(name, Math.floor((left - 34) / 7.4)));
-    const heights = names.map((/** @type {string[]} */ lines) => Math.max(tall, lines.length * 14 + 6));
+    const names = shown.map((/** @type {string} */ name) => wrapped(name, Math.floor(((above ? width : left) - 34) / 7.4)));
+    const text = names.map((/** @type {string[]} */ lines) => lines.length * 14 + 6);
+    const heights = text.map((/** @type {number} */ one) => (above ? one + tall : Math.max(tall, one)));
     const tops = heights.map((/** @type {number} */ _, /** @type {number} */ i) => heights.slice(0, i).reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 22));
     const height = heights.reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 22) + 2;
     return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Scores of ${agents.length} agents against each other; the CSV has the numbers`}>
       ${agents.map((/** @type {string} */ _, /** @type {number} */ j) => html`<text key=${j} x=${left + (j + 0.5) * side} y="14" text-anchor="middle" class="soft">${first + j}</text>`)}
-      ${agents.map((/** @type {string} */ agent, /** @type {number} */ i) => html`<g key=${agent}><text x="2" y=${tops[i] + heights[i] / 2 + 4} class="soft">${first + i}</text><${Label} x=${24} y=${tops[i] + heights[i] / 2} lines=${names[i]} />
+      ${agents.map((/** @type {string} */ agent, /** @type {number} */ i) => html`<g key=${agent}><text x="2" y=${tops[i] + (above ? text[i] : heights[i]) / 2 + 4} class="soft">${first + i}</text><${Label} x=${24} y=${tops[i] + (above ? text[i] : heights[i]) / 2} lines=${names[i]} />
         ${agents.map((/** @type {string} */ _, /** @type {number} */ j) => {
           const cell = this.cell(i, j);
-          const [x, y] = [left + j * side, tops[i]];
-          if (!cell) return html`<rect key=${j} class="nothing" x=${x + 1} y=${y + 1} width=${side - 2} height=${heights[i] - 2} />`;
+          const [x, y, high] = [left + j * side, tops[i] + (above ? text[i] : 0), above ? tall : heights[i]];
+          if (!cell) return html`<rect key=${j} class="nothing" x=${x + 1} y=${y + 1} width=${side - 2} height=${high - 2} />`;
           const strength = Math.abs(cell.rate - 0.5) * 2;
           const [kind, opacity] = [cell.rate >= 0.5 ? "wins" : "loses", 0.12 + 0.88 * strength];
           const told = `${shown[i]} against ${shown[j]}: ${percent(cell.rate, 0)}${cell.games === null ? "" : ` of ${count(cell.games, "game")}`}`;
-          return html`<g key=${j} class="cell" onClick=${() => this.setState({ told })}><rect class=${`heat ${kind}`} opacity=${opacity} x=${x + 1} y=${y + 1} width=${side - 2} height=${heights[i] - 2}><title>${told}</title></rect>
-            ${side > 30 ? html`<text x=${x + side / 2} y=${y + heights[i] / 2 + 4} text-anchor="middle" class=${textOn(`--${kind}`, opacity)}>${Math.round(100 * cell.rate)}</text>` : null}</g>`;
+          return html`<g key=${j} class="cell" onClick=${() => this.setState({ told, asked: [i, j] })}><rect class=${`heat ${kind}`} opacity=${opacity} x=${x + 1} y=${y + 1} width=${side - 2} height=${high - 2}><title>${told}</title></rect>
+            ${side > DIGITS ? html`<text x=${x + side / 2} y=${y + high / 2 + 4} text-anchor="middle" class=${textOn(`--${kind}`, opacity)}>${Math.round(100 * cell.rate)}</text>` : null}</g>`;
         })}</g>`)}</svg>`;
   }
 }
