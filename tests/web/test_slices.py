@@ -183,6 +183,11 @@ def test_columns_are_sorted_both_ways_and_say_which_way(sliced: Running, browser
         ):
             page.click("table.board th button", column)
             page.until(f"{sorted_by} === '{way}' && {AGENTS} === '{agents}'")
+        assert page.evaluate("location.search") == "?sort=-name", "a link has the order"
+        page.go("/pools/cup?sort=-name")
+        page.until(f"{AGENTS} === 'dee,cem,bob,ann'")
+        page.go("/pools/cup?sort=nothing")
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
         assert page.violations() == []
 
 

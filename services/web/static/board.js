@@ -1,6 +1,7 @@
 // The leaderboard: a table of which only the rows near the visible part are in the document. Pages of rows are read as they come into sight.
 import { Poll, poolUrl, search } from "./api.js";
 import { ago, count, date, decimalsOf, leftOut, nameOf, shower, signed, since, utc, whole } from "./format.js";
+import { go, withQuery } from "./nav.js";
 import { Name, agentPath } from "./parts.js";
 import { Component, html } from "./ui.js";
 
@@ -152,15 +153,15 @@ function by(column, rising) {
 const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation. The ranks above count these agents, too</th></tr>`;
 
 /**
- * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
- * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, onBoard: (board: any) => void}>
+ * The table. `sort` is a column, with a minus before it from the largest on. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
+ * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, sort?: string, onBoard: (board: any) => void}>
  */
 export class Board extends Component {
   /** @param {any} props */
   constructor(props) {
     super(props);
     /** @type {any} */
-    this.state = { first: 0, shown: 60, above: 0, sort: "rank", rising: true };
+    this.state = { first: 0, shown: 60, above: 0 };
     this.seen = () => this.measure();
     this.rows = this.open();
   }
@@ -215,11 +216,20 @@ export class Board extends Component {
   /** @param {string} name @param {any} text @param {string} kind @param {string} [about] */
   heading(name, text, kind = "", about = undefined) {
     const sortable = this.rows.length <= ALL_ROWS && name in SORTS;
-    const sorted = this.state.sort === name;
-    const { rising } = this.state;
-    const pick = () => this.setState({ sort: name, rising: sorted ? !rising : RISING.includes(name) });
+    const { column, rising } = this.sorting();
+    const sorted = column === name;
+    const pick = () => {
+      const up = sorted ? !rising : RISING.includes(name);
+      go(withQuery({ sort: up && name === "rank" ? "" : up ? name : `-${name}` }));
+    };
     return html`<th scope="col" class=${kind} title=${about} aria-sort=${sorted && sortable ? (rising ? "ascending" : "descending") : undefined}>
       ${sortable ? html`<button type="button" onClick=${pick}>${text}${sorted ? (rising ? " ↑" : " ↓") : ""}</button>` : text}</th>`;
+  }
+
+  /** The column of the address, and whether the smallest is first. */
+  sorting() {
+    const [, minus, column] = /^(-?)(.*)$/.exec(this.props.sort ?? "") ?? [];
+    return Object.hasOwn(SORTS, column) ? { column, rising: !minus } : { column: "rank", rising: true };
   }
 
   visible() {
@@ -230,7 +240,8 @@ export class Board extends Component {
     }
     this.rows.reach(0, total);
     const rows = Array.from({ length: total }, (_, i) => this.rows.at(i)).filter(Boolean);
-    const order = by(this.state.sort, this.state.rising);
+    const { column, rising } = this.sorting();
+    const order = by(column, rising);
     const apart = (/** @type {any} */ row) => Number(row.provisional ?? false);
     return { first: 0, rows: rows.sort((a, b) => apart(a) - apart(b) || order(a, b)) };
   }

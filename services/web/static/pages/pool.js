@@ -324,7 +324,7 @@ class Table extends Component {
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
     return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
-      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
+      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} sort=${chosen.sort} />
       ${board ? html`<${Notes} board=${board} />` : null}`;
   }
 }
