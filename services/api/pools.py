@@ -109,7 +109,7 @@ def pool_view(here: Context, pool: str) -> PoolView:
 
 
 def published(here: Context, pool: str) -> PoolView:
-    """Return the pool like `pool_view`. Raises `ApiError` 503 if the store has lost the pool, or if nobody knows yet whether it has outcomes.
+    """Return the pool like `pool_view`. Raises `ApiError` 503 if the store lost the pool, or is not filled yet.
 
     Without a head, the pool was lost if this process has read its head before. A process that is younger than the pool does not know
     until the pool's partition is reported in the store. Otherwise the pool has no outcomes yet.

@@ -264,7 +264,8 @@ def test_a_leaderboard_has_the_change_of_the_day_or_says_since_when(filled: Runn
         page.until(f"{changes} === '▲1 +80,▼1 −60,–,▼1 0'")
         assert page.evaluate("document.querySelector('td.change .up').getAttribute('aria-label')") == "up from rank 2"
         why = page.evaluate("[...document.querySelectorAll('td.change a')].map((one) => one.getAttribute('href'))")
-        assert why[0].startswith("/pools/rps/agents/rock?why=bradley_terry&since=") and why[0].endswith("#why")
+        assert why[0].startswith("/pools/rps/agents/rock?why=bradley_terry&since=")
+        assert why[0].endswith("#why")
         assert len(why) == 2, "what did not move has no reasons"
         assert page.until("document.querySelector('th.change').title").startswith("Change of rank and rating since")
         page.click("th.change button", "Change")

@@ -1,6 +1,7 @@
 """What readers ask, answered from the pages alone: each answer is so many clicks from the first page away."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 
 from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard
-from tests.support.api import NOW, Running
+from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.folds import fold_events
@@ -16,6 +17,7 @@ from tests.support.insight import board as insight_board
 from tests.support.outcomes import game_event
 from tests.support.pages import beat
 from tests.support.pools import state_of
+from tests.support.redis import flush
 from tests.support.served_pools import ServedPool
 
 pytestmark = NEEDED
@@ -23,19 +25,25 @@ ENGLISH = SliceName("language", "English")
 
 
 @pytest.fixture
-def played(api: Running, tmp_path: Path) -> Running:
-    """A pool in which ann beats bob, bob beats cem, and ann lost to cem within the last day."""
+def played(tmp_path: Path, page_redis: str) -> Iterator[Running]:
+    """A pool in which ann beats bob, bob beats cem, and ann lost to cem within the last day of the clock that browsers have."""
+    flush(page_redis)
+    with running(tmp_path, page_redis, clock=time.time) as api:
+        _play(api, tmp_path)
+        yield api
+
+
+def _play(api: Running, folder: Path) -> None:
     now = time.time()
     won = [("ann", "bob"), ("bob", "cem"), ("ann", "cem")] * 20
     games = [game_event(f"g{i}", *pair, pool="cup", time=now - 200_000.0 + i) for i, pair in enumerate(won)]
     games.append(game_event("last", "cem", "ann", pool="cup", time=now - 60.0))
-    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    served, state = ServedPool(api.store, folder), state_of("cup")
     assert fold_events(state, games) == []
-    served.checkpoint(state, len(games), written_at=NOW - 3.0)
-    served.publish(state, len(games), published_at=NOW - 1.0)
+    served.checkpoint(state, len(games), written_at=now - 3.0)
+    served.publish(state, len(games), published_at=now - 1.0)
     assert api.store.solved.publish(insight_board("cup"))
     beat(api)
-    return api
 
 
 def test_who_is_best_at_english(api: Running, browser: Browser) -> None:
@@ -70,7 +78,7 @@ def test_would_one_beat_the_other(played: Running, browser: Browser) -> None:
         page.click("td.number a", "%")
         page.until("document.querySelector('.met .headline')")
         assert page.evaluate("document.querySelector('.met .headline').textContent").startswith("ann would probably beat ")
-        page.wait("which forecasts best here", "They met 20 times: ann won 100 %")
+        page.wait("By Elo", "They met 20 times: ann won 100 %")
 
 
 def test_is_this_ranking_settled_and_what_moves_it(played: Running, browser: Browser) -> None:
