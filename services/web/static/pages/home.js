@@ -35,6 +35,9 @@ export default class Home extends Live {
   /** All pools, once a search asked for them. @type {Promise<any[]> | undefined} */
   all = undefined;
 
+  /** Leading method of each pool whose card was shown, so that a search has the ranks of the cards. @type {Record<string, string>} */
+  methods = {};
+
   /** Number of the newest search, so that the answers of an older one are not shown. */
   turn = 0;
 
@@ -60,7 +63,7 @@ export default class Home extends Live {
     if (!all.length) return;
     const next = all.slice(searched, searched + CARDS).filter((/** @type {any} */ view) => view.head);
     this.setState({ busy: true });
-    const answers = await Promise.all(next.map((/** @type {any} */ view) => ask(poolUrl(view.pool, "/agents", { query: text.trim(), count: FOUND })).then((answer) => ({ ...answer, pool: view.pool }), () => ({ pool: view.pool, failed: true, agents: [] }))));
+    const answers = await Promise.all(next.map((/** @type {any} */ view) => ask(poolUrl(view.pool, "/agents", { query: text.trim(), count: FOUND, method: this.methods[view.pool] })).then((answer) => ({ ...answer, pool: view.pool }), () => ({ pool: view.pool, failed: true, agents: [] }))));
     if (this.turn === turn) this.setState({ found: [...this.state.found, ...answers], searched: searched + CARDS, busy: false });
   }
 
@@ -96,7 +99,7 @@ export default class Home extends Live {
     return html`<form class="search" role="search" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), shown.length === 1 && go(poolPath(shown[0].pool)) )}>
         <label>Find a pool or an agent <input type="search" value=${text} onInput=${(/** @type {any} */ event) => this.type(event.target.value)} autocomplete="off" /></label></form>
       <div aria-live="polite">${wanted ? this.agents(list) : null}${wanted ? html`<h2>Pools</h2>` : null}${shown.length ? null : html`<p class="soft">No pool has this in its name.</p>`}</div>
-      <div class="cards">${shown.map((/** @type {any} */ view) => html`<${PoolCard} key=${view.pool} view=${view} />`)}</div>
+      <div class="cards">${shown.map((/** @type {any} */ view) => html`<${PoolCard} key=${view.pool} view=${view} onBoard=${(/** @type {string} */ method) => (this.methods[view.pool] = method)} />`)}</div>
       ${!wanted && list.total > CARDS ? html`<nav class="pages" aria-label="More pools">${start > 0 ? html`<a href=${withQuery({ start: Math.max(0, start - CARDS) || "" })} onClick=${follow}>Previous</a>` : null}
         <span>${start + 1} to ${start + list.pools.length} of ${count(list.total, "pool")}</span>
         ${start + CARDS < list.total ? html`<a href=${withQuery({ start: start + CARDS })} onClick=${follow}>Next</a>` : null}</nav>` : null}`;
@@ -136,6 +139,7 @@ class PoolCard extends Live {
   async componentDidUpdate() {
     super.componentDidUpdate();
     const board = leading(this.value("boards")?.boards ?? [], this.props.view.leading_method);
+    if (board) this.props.onBoard(board.method);
     const first = board?.rows[0]?.agent;
     const asked = `${board?.method} ${first}`;
     if (!first || this.asked === asked || board.games_position === undefined) return; // records and histories come with the first checkpoint

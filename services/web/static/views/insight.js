@@ -58,9 +58,10 @@ function cyclicity(part) {
 
 /** @param {any} part */
 function order(part) {
-  const interval = `95 % interval ${part.low.toPrecision(3)} to ${part.high === null || part.high === undefined ? "any number" : part.high.toPrecision(3)}, from ${part.pairs} pairs with several games`;
+  const games = (/** @type {number} */ number) => whole(Number(number.toPrecision(3)));
+  const interval = `95 % interval ${games(part.low)} to ${part.high === null || part.high === undefined ? "any number" : games(part.high)}, from ${count(part.pairs, "pair")} with several games`;
   if (part.kappa === null || part.kappa === undefined) return [`one order of strength fits the results: it says as much about a pair as any number of its games (${interval})`];
-  return [html`results of pairs deviate from one order of strength: it says as much about a pair as <b>${part.kappa.toPrecision(3)} games</b> of the pair do (${interval})`, `by chance alone, results would deviate at least as much with probability ${part.p_value === 0 ? "below 1e-300" : part.p_value.toPrecision(2)}`];
+  return [html`results of pairs deviate from one order of strength: it says as much about a pair as <b>${games(part.kappa)} games</b> of the pair do (${interval})`, `by chance alone, results would deviate at least as much with probability ${part.p_value === 0 ? "below 1e-300" : part.p_value.toPrecision(2)}`];
 }
 
 /** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. */
