@@ -165,7 +165,7 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
     points = api.client.get("/v1/pools/cup/agents/ann/history").json()["points"]
     moved = points[2]["rating"] - points[0]["rating"]
     with browser.page(api.url, "/pools/cup/agents/ann") as page:
-        page.wait(f"+{moved:.1f} in 24 hours by Elo", "last active")
+        page.wait(f"+{moved:.1f} in 24 hours by Elo. Why?", "last active")
         assert page.evaluate(
             "document.querySelector(document.querySelector('.person a[href^=\"#\"]').getAttribute('href')).textContent"
         ).startswith("Why it moved in the last 24 hours")

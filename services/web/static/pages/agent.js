@@ -281,7 +281,8 @@ class LastDay extends Asked {
     const total = rows.reduce((sum, row) => sum + row.change, 0);
     const decimals = Math.abs(games[0].after) >= 100 ? 1 : 3;
     const shown = rows.slice(0, OUTCOMES);
-    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}Fewer points than expected against an opponent lower the rating.</p>
+    const most = rows.length > 1 ? rows.find((row) => row.change * total > 0) : undefined;
+    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}${most ? html`The largest part is by ${most.points.toFixed(1)} points in ${count(most.games, "game")} against <bdi>${most.name}</bdi>, where ${most.expected.toFixed(1)} were expected: ${signed(most.change, decimals)}. ` : null}Fewer points than expected against an opponent lower the rating.</p>
       <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
       <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
       ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
