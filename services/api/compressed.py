@@ -5,6 +5,7 @@ compressed already.
 """
 
 import gzip
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +15,7 @@ from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Sc
 
 _LEAST: Final = 1400
 """Least bytes of a body that is compressed. A shorter one fits into one packet in any case."""
+_REFUSED: Final = re.compile(r"q=0(\.0*)?")
 _JSON: Final = ("application/json", "application/problem+json")
 _LEVEL: Final = 1
 """The fastest level. The highest one saves another tenth of the bytes, and takes five times as long."""
@@ -21,11 +23,17 @@ _KEPT: Final = 64
 """Number of compressed bodies that are kept: many readers poll one answer, and it is compressed once for all of them."""
 
 
+def takes_gzip(accepted: str) -> bool:
+    """Whether a client takes gzip. accepted: its header `Accept-Encoding`; a quality of 0 refuses a coding."""
+    codings = (part.partition(";") for part in accepted.split(","))
+    return any(name.strip().lower() == "gzip" and not _REFUSED.fullmatch(quality.strip()) for name, _, quality in codings)
+
+
 def compressed(app: ASGIApp) -> ASGIApp:
     """Return the application, whose JSON answers are compressed with gzip if the client takes it and they are long. Streams are not."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != ScopeType.HTTP or "gzip" not in Headers.from_scope(scope).get("accept-encoding", ""):
+        if scope["type"] != ScopeType.HTTP or not takes_gzip(Headers.from_scope(scope).get("accept-encoding", "")):
             await app(scope, receive, send)
             return
         waits: HTTPResponseStartEvent | None = None

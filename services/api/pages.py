@@ -8,6 +8,7 @@ from litestar import Request as Asked
 from litestar import Response, get
 from litestar.params import FromPath
 
+from services.api.compressed import takes_gzip
 from services.api.middleware import policy
 from services.api.problems import ApiError
 from services.web.assets import Asset, assets, digest, docs_page, page
@@ -58,6 +59,6 @@ def _send(request: Request, file: Asset, cache: str, more: Mapping[str, str], st
     headers = {"ETag": f'"{file.digest}"', "Cache-Control": cache, "Vary": "Accept-Encoding", "Content-Type": file.media_type, **more}
     if status == 200 and headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(b"", status_code=304, headers=headers)
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if takes_gzip(request.headers.get("accept-encoding", "")):
         return Response(file.gzipped, status_code=status, headers={**headers, "Content-Encoding": "gzip"})
     return Response(file.content, status_code=status, headers=headers)

@@ -41,6 +41,15 @@ def test_a_long_answer_is_the_same_with_and_without_compression(filled: Running,
         assert "accept-encoding" in headers["vary"]
 
 
+@pytest.mark.parametrize(
+    ("accepted", "takes"),
+    [("gzip", True), ("br, GZIP;q=0.5", True), ("gzip;q=0", False), ("br, gzip; q=0.000", False), ("x-gzip, identity", False), ("", False)],
+)
+def test_a_client_that_refuses_gzip_gets_none(filled: Running, accepted: str, takes: bool) -> None:
+    for path in (BOARD, "/"):
+        assert ("content-encoding" in raw(filled, path, accepted)[1]) is takes
+
+
 def test_a_compressed_poll_is_answered_304_by_its_tag(filled: Running) -> None:
     _, headers, _ = raw(filled, BOARD, "gzip")
     status, _, body = raw(filled, BOARD, "gzip", **{"If-None-Match": headers["etag"]})
