@@ -1,10 +1,15 @@
 """JSON answers are compressed for clients that take it, streams are not, and summaries leave out what is as long as a board."""
 
+import asyncio
 import gzip
+import random
+from typing import Any, cast
 
 import msgspec
 import pytest
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from services.api.compressed import compressed
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
@@ -39,6 +44,7 @@ def test_a_long_answer_is_the_same_with_and_without_compression(filled: Running,
         assert len(body) < len(plain) / 3
         assert "content-encoding" not in plain_headers
         assert "accept-encoding" in headers["vary"]
+        assert plain_headers["vary"] == headers["vary"]
 
 
 @pytest.mark.parametrize(
@@ -52,8 +58,58 @@ def test_a_client_that_refuses_gzip_gets_none(filled: Running, accepted: str, ta
 
 def test_a_compressed_poll_is_answered_304_by_its_tag(filled: Running) -> None:
     _, headers, _ = raw(filled, BOARD, "gzip")
-    status, _, body = raw(filled, BOARD, "gzip", **{"If-None-Match": headers["etag"]})
+    status, again, body = raw(filled, BOARD, "gzip", **{"If-None-Match": headers["etag"]})
     assert (status, body) == (304, b"")
+    assert again["vary"] == headers["vary"], "a cache puts the headers of a 304 in place of those of the answer that it keeps"
+
+
+@pytest.mark.parametrize("path", ["/v1/pools", "/v1/pools/cup/insight", "/"])
+def test_all_answers_that_can_be_compressed_depend_on_the_codings_once(filled: Running, path: str) -> None:
+    for accepted in ("gzip", "identity"):
+        _, headers, _ = raw(filled, path, accepted)
+        assert headers["vary"].lower().count("accept-encoding") == 1
+
+
+@pytest.mark.parametrize("size", [5_000, 1 << 19])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_body_is_compressed_if_it_is_sent_at_once(size: int, parts: int) -> None:
+    body = random.Random(1).randbytes(size // 2).hex().encode()
+    start, *bodies = _answered(compressed(_sends(body, parts)))
+    headers = dict(start["headers"])
+    sent = b"".join(one["body"] for one in bodies)
+    assert headers[b"content-length"] == str(len(sent)).encode()
+    if parts == 1:
+        assert (headers[b"content-encoding"], gzip.decompress(sent)) == (b"gzip", body)
+    else:
+        assert b"content-encoding" not in headers
+        assert sent == body
+
+
+def _answered(app: ASGIApp) -> list[Any]:
+    """What an application sends to a client that takes gzip."""
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError("the request has no body")
+
+    asyncio.run(app(cast("Any", {"type": "http", "headers": [(b"accept-encoding", b"gzip")]}), receive, send))
+    return sent
+
+
+def _sends(body: bytes, parts: int) -> ASGIApp:
+    """An application that answers with JSON of a known length in one or several parts."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        step = -(-len(body) // parts)
+        for at in range(0, len(body), step):
+            await send({"type": "http.response.body", "body": body[at : at + step], "more_body": at + step < len(body)})
+
+    return app
 
 
 def test_short_answers_files_and_streams_are_sent_as_they_are(filled: Running) -> None:
