@@ -212,8 +212,8 @@ def test_a_rating_is_explained_on_request(played: Running, browser: Browser) -> 
 def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle(api: Running, browser: Browser, tmp_path: Path) -> None:
     """Paper leads by wins over rock and its copy, and loses to scissors."""
     lost = [("scissors", "paper"), ("rock", "scissors"), ("rock-2", "scissors")]
-    pairs = [*[("paper", rock) for rock in ("rock", "rock-2")] * 20, *lost * 10]
-    games = [game_event(f"g{i}", *pair, pool="cup", time=NOW - 100 + i) for i, pair in enumerate(pairs)]
+    pairs = [*[("paper", rock) for rock in ("rock", "rock-2")] * 40, *lost * 10]
+    games = [game_event(f"g{i}", *pair, pool="cup", time=NOW - 200 + i) for i, pair in enumerate(pairs)]
     served, state = ServedPool(api.store, tmp_path), state_of("cup")
     assert fold_events(state, games) == []
     served.checkpoint(state, len(games))
@@ -226,6 +226,7 @@ def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle
             == "scissors would probably beat paper: its score so far is 100 %."
         )
         assert "By their games." in text
+        assert ", which forecasts best here, expects" in text
         assert page.evaluate("document.querySelectorAll('tr.unseen').length") > 0
         assert " *" in text[text.index("Worst against") :], "the card of opponents has the same mark"
         page.go("/pools/cup/agents/rock?against=rock-2")

@@ -67,7 +67,9 @@ def test_an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs(ap
         assert api.client.get(path).json()["title"] == "Not Found"
     assert api.client.get("/v1/nowhere", headers={"Accept": "text/html"}).json()["title"] == "Not Found"
     with browser.page(api.url, "/nowhere") as page:
-        page.wait("No such page", "Nothing has the address /nowhere.")
+        for path in ("/pools", "/pools/cup/nothing", "/copies/more", "/%ff", "/nowhere"):
+            page.go(path)
+            page.wait("No such page", f"Nothing has the address {path}.")
         assert page.violations() == []
         page.click("main a", "All pools")
         page.wait("There are no pools yet")

@@ -78,7 +78,8 @@ def test_would_one_beat_the_other(played: Running, browser: Browser) -> None:
         page.click("td.number a", "%")
         page.until("document.querySelector('.met .headline')")
         assert page.evaluate("document.querySelector('.met .headline').textContent").startswith("ann would probably beat ")
-        page.wait("By Elo", "They met 20 times: ann won 100 %")
+        text = page.wait("By Elo", "They met 20 times: ann won 100 %")
+        assert "forecasts best" not in text, "these are fewer than 100 forecasts"
 
 
 def test_is_this_ranking_settled_and_what_moves_it(played: Running, browser: Browser) -> None:

@@ -63,6 +63,8 @@ def test_each_number_of_the_heat_map_is_read_and_a_tap_tells_it(played: Running,
         page.until("document.querySelectorAll('.cell').length === 2")
         page.evaluate("document.querySelector('.cell').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
         page.until("document.querySelector('.told').textContent.includes('100 % of 6 games')")
+        page.go("/pools/cup?view=wins&start=99")
+        page.wait("No agent has this place.", "The first agents")
         assert page.complaints() == []
 
 

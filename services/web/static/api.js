@@ -163,6 +163,11 @@ export function boardUrl(pool, method, { season, at, slice }, query = {}) {
   return season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { ...query, slice }) : poolUrl(pool, `/boards/${method}`, { ...query, at, slice });
 }
 
+/** Seconds between two requests for a board. A board of the past hardly ever changes. @param {Scope} scope @param {number} seconds For a board of now. */
+export function pauseOf({ season, at }, seconds) {
+  return season || at ? 60 : seconds;
+}
+
 /** @param {Record<string, any>} query */
 export function search(query) {
   const given = new URLSearchParams();

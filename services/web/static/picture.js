@@ -1,5 +1,5 @@
 // A table as a picture that can be saved and sent: its rows with a number and a bar.
-import { Live, boardUrl } from "./api.js";
+import { Live, boardUrl, pauseOf } from "./api.js";
 import { scale, wrapped } from "./chart.js";
 import { count, date, nameOf, shower, whole } from "./format.js";
 import { title } from "./methods.js";
@@ -46,7 +46,7 @@ function drawn(name, under, rows) {
 export default class BoardPicture extends Live {
   feeds() {
     const { pool, method, scope } = this.props;
-    return { board: /** @type {[string, number]} */ ([boardUrl(pool, method, scope, { count: ROWS }), 30]) };
+    return { board: /** @type {[string, number]} */ ([boardUrl(pool, method, scope, { count: ROWS }), pauseOf(scope, 30)]) };
   }
 
   render() {

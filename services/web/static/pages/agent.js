@@ -18,6 +18,7 @@ const OUTCOMES_OF_DAY = 1000; // the most that one answer has
 const POINTS = { won: 1, drawn: 0.5, lost: 0 };
 const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
 const EVEN = 0.525; // a smaller score is no answer to who would win
+const ENOUGH = 100; // forecast pairs from which records say which method is best, as in the findings
 const LIKELY = 0.75; // a score from which the answer is "probably"
 const UNSEEN = "far from their results: ratings cannot show cycles";
 
@@ -316,7 +317,7 @@ class Forecast extends Component {
       const [answer, profile] = await Promise.all([forecasts, ask(poolUrl(pool, `/agents/${encodeURIComponent(rival)}`)).catch(() => null)]);
       if (rival === this.props.rival) this.setState({ answer, other: nameOf({ ...profile?.details, agent: rival }), error: "" });
     } catch (error) {
-      this.setState({ answer: null, error: String(/** @type {Error} */ (error).message) });
+      if (rival === this.props.rival) this.setState({ answer: null, error: String(/** @type {Error} */ (error).message) });
     }
     return undefined;
   }
@@ -326,7 +327,6 @@ class Forecast extends Component {
     const { answer, error, other } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
-    const loss = (/** @type {any} */ one) => one.record.log_loss ?? Infinity;
     const methods = [...(answer?.methods ?? [])].sort((a, b) => (loss(a) === loss(b) ? 0 : loss(a) - loss(b)));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} method=${method} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
@@ -338,8 +338,13 @@ class Forecast extends Component {
   }
 }
 
+/** Mean log loss of a method's forecasts; infinite if there are too few to compare it. @param {any} method @returns {number} */
+function loss({ record }) {
+  return record.pairs >= ENOUGH ? (record.log_loss ?? Infinity) : Infinity;
+}
+
 /**
- * Whether one would beat the other, in one sentence: by the method whose forecasts were best, or, where chance does not explain how far the
+ * Whether one would beat the other, in one sentence: by the method whose forecasts were best, if enough are known, or, where chance does not explain how far the
  * record is from it, by the record.
  * @param {string} name @param {string} other @param {any} met @param {any} best The method. @param {number} expected Its expected score.
  */
@@ -348,9 +353,10 @@ function answered(name, other, met, best, expected) {
   const score = blind ? (met.wins + met.draws / 2) / met.games : expected;
   const [first, second] = score < 0.5 ? [other, name] : [name, other];
   const likely = Math.max(score, 1 - score);
+  const isBest = loss(best) < Infinity;
   const how = likely < LIKELY ? "would more likely" : "would probably";
   const says = likely < EVEN ? html`It would be an even game: <bdi>${name}</bdi> scores ${percent(score, 0)}` : html`<bdi>${first}</bdi> ${how} beat <bdi>${second}</bdi>: ${blind ? "its score so far is" : "expected score"} ${percent(likely, 0)}`;
-  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}, which forecasts best here, expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${best.record.wins_predicted === null ? "" : `, which forecasts best here: ${percent(best.record.wins_predicted)} of wins were right`}.`}</p>`;
+  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}${isBest ? ", which forecasts best here," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${isBest ? ", which forecasts best here" : ""}${best.record.wins_predicted === null ? "" : `: ${percent(best.record.wins_predicted)} of wins were right`}.`}</p>`;
 }
 
 /** What a rating is the sum of. It is asked for by a click or a link, because a solved method is solved again for it. @extends Asked */
@@ -359,14 +365,21 @@ class Why extends Asked {
   constructor(props) {
     super(props);
     this.part = "why";
-    const { methods, asked, since } = props;
+    const { asked, since } = props;
     /** @type {any} */
-    this.state = { method: methods.includes(asked) ? asked : methods[0], since, why: null, error: null, busy: false };
+    this.state = { method: asked, since, why: null, error: null, busy: false };
+  }
+
+  /** The chosen method if it rates the agent, else the first one: methods can come after the page. @returns {string | undefined} */
+  method() {
+    const { methods } = this.props;
+    return methods.includes(this.state.method) ? this.state.method : methods[0];
   }
 
   async read() {
     const { pool, agent } = this.props;
-    const { method, since } = this.state;
+    const { since } = this.state;
+    const method = this.method();
     if (!method) return;
     this.setState({ busy: true, error: null, why: null });
     try {
@@ -378,7 +391,8 @@ class Why extends Asked {
 
   render() {
     const { methods } = this.props;
-    const { method, since, why, error, busy } = this.state;
+    const { since, why, error, busy } = this.state;
+    const method = this.method();
     if (!methods.length) return null;
     return html`<section class="card" id="why"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>${" "}
       <label>What changed since (UTC) <input type="datetime-local" step="1" defaultValue=${since} onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>${" "}

@@ -61,14 +61,14 @@ export default class PoolPage extends Live {
   /** @returns {keyof typeof VIEWS} */
   view() {
     const { view } = this.props.query;
-    return view in VIEWS ? /** @type {keyof typeof VIEWS} */ (view) : "board";
+    return Object.hasOwn(VIEWS, view) ? /** @type {keyof typeof VIEWS} */ (view) : "board";
   }
 
   /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests nothing else. */
   awaitsRows() {
     const { view, season, at } = this.props.query;
     const list = this.value("boards");
-    if (this.answered || view in VIEWS || season || at || this.polls.boards?.error) return false;
+    if (this.answered || Object.hasOwn(VIEWS, view) || season || at || this.polls.boards?.error) return false;
     return !list || list.boards.some((/** @type {any} */ board) => board.rows.length);
   }
 

@@ -1,5 +1,5 @@
 // Ratings with their intervals: how sure each rank is.
-import { Live, boardUrl } from "../api.js";
+import { Live, boardUrl, pauseOf } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, ticks, wrapped } from "../chart.js";
 import { count, leftOut, nameOf, shower, some, whole } from "../format.js";
@@ -14,7 +14,7 @@ const AGENTS = 40;
 export default class Intervals extends Live {
   feeds() {
     const { pool, board, scope } = this.props;
-    return { board: /** @type {[string, number]} */ ([boardUrl(pool, board.method, scope, { count: AGENTS }), 5]) };
+    return { board: /** @type {[string, number]} */ ([boardUrl(pool, board.method, scope, { count: AGENTS }), pauseOf(scope, 5)]) };
   }
 
   render() {

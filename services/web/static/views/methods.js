@@ -1,5 +1,5 @@
 // Where two methods place the same agents: a line that rises or falls far is an agent about which they disagree.
-import { Live, boardUrl } from "../api.js";
+import { Live, boardUrl, pauseOf } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, wrapped } from "../chart.js";
 import { leftOut, nameOf, some } from "../format.js";
@@ -26,10 +26,11 @@ export default class Methods extends Live {
   feeds() {
     const { pool, scope } = this.props;
     const { left, right } = this.pair();
+    const seconds = pauseOf(scope, 5);
     const all = scope.season ? undefined : true; // final boards have all agents
     /** @type {Record<string, [string, number]>} */
-    const feeds = { left: [boardUrl(pool, left, scope, { count: AGENTS, all }), 5] };
-    if (right) feeds.right = [boardUrl(pool, right, scope, { count: 1000, all }), 5];
+    const feeds = { left: [boardUrl(pool, left, scope, { count: AGENTS, all }), seconds] };
+    if (right) feeds.right = [boardUrl(pool, right, scope, { count: 1000, all }), seconds];
     return feeds;
   }
 

@@ -38,11 +38,11 @@ export default class Wins extends Live {
     if (this.key !== key) this.setState({ told: "" }); // of other agents
     this.key = key;
     this.read = now;
-    this.fill(agents, rows.map((/** @type {any} */ row) => nameOf(row)));
+    this.fill(key, agents, rows.map((/** @type {any} */ row) => nameOf(row)));
   }
 
-  /** @param {string[]} agents @param {string[]} names What readers see as their names. */
-  async fill(agents, names) {
+  /** @param {string} key What is read. @param {string[]} agents @param {string[]} names What readers see as their names. */
+  async fill(key, agents, names) {
     const { pool, head, boards, insight, scope: { slice } } = this.props;
     const first = this.start() + 1;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200, slice })).catch(() => null));
@@ -51,6 +51,7 @@ export default class Wins extends Live {
     const method = methods.find((/** @type {string} */ name) => name === best) ?? methods[0];
     const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method, slice })).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
+    if (this.key !== key) return; // other agents are shown by now
     this.setState({ agents, names, first, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
   }
 
@@ -70,7 +71,8 @@ export default class Wins extends Live {
     const { pool, board, query, link } = this.props;
     const { agents, first, predicted, observed, told, asked } = this.state;
     if (this.value("board") && this.value("board").games_position === undefined) return html`<p class="soft" role="status">The games of these agents are not counted yet. They are known from the first checkpoint on.</p>`;
-    if (!agents) return html`<p class="soft" role="status">Loading</p>`;
+    const error = this.failure();
+    if (!agents) return html`<p class="soft" role="status">${error ? `The board cannot be read: ${error.message}` : "Loading"}</p>`;
     if (!agents.length) return html`<p class="soft">No agent has this place. <a href=${withQuery({ start: "" })} onClick=${follow}>The first agents</a></p>`;
     const shows = query.show === "predicted" ? "predicted" : "observed";
     const { total } = this.value("board") ?? { total: 0 };
