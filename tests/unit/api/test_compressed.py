@@ -49,7 +49,15 @@ def test_a_long_answer_is_the_same_with_and_without_compression(filled: Running,
 
 @pytest.mark.parametrize(
     ("accepted", "takes"),
-    [("gzip", True), ("br, GZIP;q=0.5", True), ("gzip;q=0", False), ("br, gzip; q=0.000", False), ("x-gzip, identity", False), ("", False)],
+    [
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("gzip;q=0", False),
+        ("br, gzip; q=0.000", False),
+        ("gzip;Q=0", False),
+        ("x-gzip, identity", False),
+        ("", False),
+    ],
 )
 def test_a_client_that_refuses_gzip_gets_none(filled: Running, accepted: str, takes: bool) -> None:
     for path in (BOARD, "/"):
