@@ -10,7 +10,7 @@ from tests.support.api import Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.ended_season import end_first_season
-from tests.support.pages import beat
+from tests.support.pages import beat, failing
 
 pytestmark = NEEDED
 PATH = f"/pools/{simulated.POOL}"
@@ -56,6 +56,15 @@ def test_a_time_before_all_kept_boards_is_said_in_words(filled: Running, browser
         page.until("document.querySelector('main .trouble[role=status]')?.textContent.includes('Choose a later one')")
         page.click(".notice a", "Back to now")
         page.wait("1510.5")
+
+
+def test_seasons_that_the_service_could_not_send_are_asked_for_again(filled: Running, browser: Browser) -> None:
+    def fails(path: str, before: int) -> bool:
+        return path.endswith("/seasons") and before < 1
+
+    with failing(filled.url, fails) as url, browser.page(url, "/pools/rps?season=nope") as page:
+        page.wait("the service answered 502")
+        page.wait("This pool has no ended season of this name")
 
 
 def test_a_season_that_the_pool_does_not_have_is_said_in_words(filled: Running, browser: Browser) -> None:

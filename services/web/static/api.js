@@ -2,6 +2,7 @@
 import { Component } from "./ui.js";
 
 const SECOND = 1000;
+const RETRY = 5; // seconds at most until a request is repeated that the service could not answer
 
 /** An answer of the API that is an error. */
 export class Failure extends Error {
@@ -73,7 +74,7 @@ export class Poll {
     while (!this.ended) {
       if (document.hidden) await visible();
       if ((await this.next()) && !this.ended) changed();
-      await pause(this.seconds);
+      await pause((this.error?.status ?? 0) >= 500 ? Math.min(RETRY, this.seconds) : this.seconds);
     }
   }
 
