@@ -74,6 +74,7 @@ class ServedPool:
             agents=len(names),
             online=list(ratings.online),
             beliefs=ratings.beliefs,
+            prequential={name: sums.figures() for name, sums in ratings.prequential.items() if sums.pairs},
             forecasts={
                 name: LiveForecasts(model=rater.forecasts, scale=ratings.prequential[name].scale, classes=ratings.prequential[name].classes)
                 for name, rater in ratings.raters.items()
