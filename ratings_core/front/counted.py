@@ -62,7 +62,7 @@ class Counted:
     def add(self, columns: Games | TaskScores) -> None:
         """Count outcomes."""
         if isinstance(columns, Games):
-            batch, bucket = batch_of(columns, self._agents, self._tasks, first=self._games), self._buckets(columns.time)
+            batch, bucket = batch_of(columns, self._agents, self._tasks, first=self._games), buckets_of(columns.time, self._counting.bucket_seconds)
             self._games += len(columns)
             self._pairs.add(batch, bucket)
             self._places.add(batch, bucket)
@@ -84,11 +84,6 @@ class Counted:
         if self._games:
             return games_of(agents, BucketedGames(tasks, self._pairs, self._places, None if self._plain else self._clusters))
         return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
-
-    def _buckets(self, times: Floats) -> NDArray[np.int64]:
-        """The time bucket of each game."""
-        width = self._counting.bucket_seconds
-        return np.floor(times / width).astype(np.int64) if width else np.zeros(len(times), np.int64)
 
 
 class CountedFeatures:
@@ -134,6 +129,11 @@ class CountedFeatures:
         first, second = np.concatenate(self._first), np.concatenate(self._second)
         games = Comparisons(len(names), first, second, result, np.arange(len(result)), np.concatenate(self._weight))
         return FeaturesInput(names, games, np.concatenate(self._features), self._names)
+
+
+def buckets_of(times: Floats, width: float | None) -> NDArray[np.int64]:
+    """The time bucket of each of n games: int64 (n,). times: float64 (n,). width: seconds of a bucket; None for a single bucket."""
+    return np.floor(times / width).astype(np.int64) if width else np.zeros(len(times), np.int64)
 
 
 def batch_of(games: Games, agents: Roster, tasks: Roster, *, first: int = 0) -> OutcomeBatch:
