@@ -62,7 +62,10 @@ class Counted:
     def add(self, columns: Games | TaskScores) -> None:
         """Count outcomes."""
         if isinstance(columns, Games):
-            batch, bucket = batch_of(columns, self._agents, self._tasks, first=self._games), buckets_of(columns.time, self._counting.bucket_seconds)
+            batch, bucket = (
+                batch_of(columns, self._agents, self._tasks, first=self._games),
+                buckets_of(columns.time, self._counting.bucket_seconds),
+            )
             self._games += len(columns)
             self._pairs.add(batch, bucket)
             self._places.add(batch, bucket)

@@ -83,7 +83,17 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
             (folder / "aliases.csv").write_text("alias,agent\npebble,rock\n")
             with working(settings, log):
                 until(lambda: published(settings) == len(counted()), "the retracted games count no more")
-                equirank("pools", "settings", POOL, "--set", "bans=well", "--set", f"aliases=@{folder / 'aliases.csv'}", "--set", "features=length")
+                equirank(
+                    "pools",
+                    "settings",
+                    POOL,
+                    "--set",
+                    "bans=well",
+                    "--set",
+                    f"aliases=@{folder / 'aliases.csv'}",
+                    "--set",
+                    "features=length",
+                )
                 until(lambda: published(settings) == len(edited(counted())), "the generation with bans and aliases serves")
         yield settings
 
