@@ -1,0 +1,46 @@
+"""One installation for all examples of the docs, with the pools of `example_pools`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support import example_pools
+from tests.support.example_pools import POOLS, TASK_POOLS, ExamplePool
+from tests.support.installation import Installation, installation, until
+
+_ARENA_METHODS = {"bradley_terry": {}, "copeland": {}, "maximal_lottery": {}, "contextual_bradley_terry": {"prior": 1.0}}
+
+
+@contextmanager
+def example_system(data: Path) -> Iterator[Installation]:
+    """A running installation whose pools have their seasons, and boards of all methods that examples read."""
+    example_pools.write(data)
+    with installation(data) as one:
+        for pool in (*POOLS, *TASK_POOLS):
+            until(lambda pool=pool: one.outcomes(pool.name) >= pool.games, f"{pool.name} is folded")
+        for number in range(max(len(pool.seasons) for pool in (*POOLS, *TASK_POOLS))):
+            begun = [pool for pool in (*POOLS, *TASK_POOLS) if number < len(pool.seasons)]
+            for pool in begun:
+                _start_season(one, pool, number)
+            for pool in begun:
+                until(lambda pool=pool: _statuses(one, pool)[number : number + 2] == ["closed", "running"], lambda: str(_statuses(one, pool)))
+        _choose(one, "battles", {"methods": _ARENA_METHODS, "slices": {"language": ["bradley_terry"]}})
+        changed = [{"agent": "Mia", "display_name": "Mia M.", "country": "DE"}, {"agent": "Ada", "country": "DE"}, {"agent": "Noah", "country": "SE"}]
+        assert one.request("PATCH", "/v1/pools/league/agents", changed)[0] == 200
+        yield one
+
+
+def _start_season(one: Installation, pool: ExamplePool, number: int) -> None:
+    name, start = pool.seasons[number]
+    status, answer = one.post(f"/v1/pools/{pool.name}/seasons", {"name": name, "start": start, "keep": 0.0})
+    assert status == 202, answer
+
+
+def _statuses(one: Installation, pool: ExamplePool) -> list[str]:
+    return [season["status"] for season in one.answer(f"/v1/pools/{pool.name}/seasons")["seasons"]]
+
+
+def _choose(one: Installation, pool: str, wanted: Any) -> None:
+    status, answer = one.request("PUT", f"/v1/pools/{pool}/methods", wanted)
+    assert status == 200, answer
