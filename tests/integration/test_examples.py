@@ -40,12 +40,15 @@ class Examples:
     def __init__(self, system: Installation) -> None:
         self.system, self._numbers, self._stopped = system, itertools.count(), list[int]()
 
-    def run(self, route: str, attempt: Callable[[], int]) -> int:
-        """Call `attempt`, which returns a status, until the answer is there. route: name of its operation. Returns the status."""
+    def run(self, route: str, attempt: Callable[[], int], what: str | Callable[[], str]) -> int:
+        """Call `attempt`, which returns a status, until the answer is there. Returns the status.
+
+        route: name of its operation. what: names the example in a failure.
+        """
         if route == "start_season":
             self._stopped = self.system.shard_pids()
             self._signal(signal.SIGSTOP)
-        status = int(until(lambda: self._tried(attempt), f"an answer of {route}"))
+        status = int(until(lambda: self._tried(attempt), what))
         if route == "withdraw_season":
             self.resume()
         return status
@@ -105,19 +108,18 @@ def test_every_curl_line_is_answered_as_the_api_describes(examples: Examples, fi
             variables = {"KEY": "key"}
             for line in curl_lines(page.read_text(encoding="utf-8")):
                 request = parsed(line, variables, files)
-                response = sent(examples, client, request)
                 where = f"{page.relative_to(ROOT)}: {line}"
+                response = sent(examples, client, request, where)
                 assert response.is_success, f"{where}\n{response.status_code} {response.text}"
-                if not request.streams:
+                if not request.streams and response.content:
                     check_answer(request, response)
-                if response.headers.get("content-type") == "application/json":
-                    variables |= made_by(response.json())
+                    variables |= made_by(response)
                 run += 1
     assert run > 80
 
 
-def sent(examples: Examples, client: httpx.Client, request: CurlRequest) -> httpx.Response:
-    """The answer to a request. Of a stream, its first state is read."""
+def sent(examples: Examples, client: httpx.Client, request: CurlRequest, where: str) -> httpx.Response:
+    """The answer to a request. Of a stream, its first state is read. where: names the example in a failure."""
     found: list[httpx.Response] = []
 
     def attempt() -> int:
@@ -129,13 +131,16 @@ def sent(examples: Examples, client: httpx.Client, request: CurlRequest) -> http
         found.append(response)
         return response.status_code
 
-    examples.run(request.route.name, attempt)
+    examples.run(request.route.name, attempt, lambda: f"{where}\n{found[-1].status_code} {found[-1].text}")
     return found[-1]
 
 
-def made_by(answer: Any) -> dict[str, str]:
+def made_by(response: httpx.Response) -> dict[str, str]:
     """The shell variables that a JSON answer gives."""
-    return {name: str(value(answer[key])) for name, (key, value) in VARIABLES.items() if isinstance(answer, dict) and answer.get(key)}
+    if response.headers["content-type"] != "application/json":
+        return {}
+    answer = response.json()
+    return {name: str(value(answer[key])) for name, (key, value) in VARIABLES.items() if answer.get(key)}
 
 
 class Enough(Exception):  # noqa: N818 - it ends an example that would go on
@@ -163,7 +168,7 @@ def run_python(examples: Examples, name: str, program: str, **names: Any) -> lis
             return error.status
         return 200
 
-    examples.run(name, attempt)
+    examples.run(name, attempt, program)
     return printed
 
 

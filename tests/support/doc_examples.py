@@ -93,7 +93,8 @@ def parsed(line: str, variables: Mapping[str, str], files: Mapping[str, bytes]) 
         variables: Value of each shell variable.
         files: Content of each file that a line may send.
     """
-    request, words = CurlRequest(), iter(shlex.split(re.sub(r"\$(\w+)", lambda match: variables[match[1]], line), comments=True)[1:])
+    line = re.sub(r"\$(\w+)", lambda match: variables[match[1]], line.replace("\\\n", " "))
+    request, words = CurlRequest(), iter(shlex.split(line, comments=True)[1:])
     for word in words:
         if word.startswith("http://"):
             request.target = word.removeprefix(f"http://{urlsplit(word).netloc}")
@@ -123,11 +124,11 @@ def _take(request: CurlRequest, option: str, value: str, files: Mapping[str, byt
 
 def check_answer(request: CurlRequest, response: httpx.Response) -> None:
     """Fail if an answer is not of a media type and a schema of its route."""
-    kind, answers = response.headers.get("content-type", "").partition(";")[0], request.route.answers
-    if request.method == "HEAD" or response.status_code == 204:
-        return
+    kind, answers = response.headers["content-type"].partition(";")[0], request.route.answers
     known = {one.partition(";")[0]: entry for one, entry in answers.items()}
     assert kind in known, f"{kind} is none of {', '.join(known)}"
     if kind == "application/json":
         schema: Mapping[str, Any] = known[kind]["schema"]
-        jsonschema.validate(response.json(), {**schema, "components": DOCUMENT["components"]})
+        validator = jsonschema.Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+        wrong = jsonschema.exceptions.best_match(validator.iter_errors(response.json()))
+        assert wrong is None, f"{wrong.json_path}: {wrong.message[:300]}"

@@ -34,7 +34,7 @@ class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     method: str
-    chosen: dict[str, Value] | None
+    chosen: dict[str, float | str | bool] | None
     why_not: str | None
     slices: list[str] = []
 
