@@ -28,6 +28,7 @@ def example_system(data: Path) -> Iterator[Installation]:
         _choose(one, "battles", {"methods": _ARENA_METHODS, "slices": {"language": ["bradley_terry"]}})
         changed = [{"agent": "Mia", "display_name": "Mia M.", "country": "DE"}, {"agent": "Ada", "country": "DE"}, {"agent": "Noah", "country": "SE"}]
         assert one.request("PATCH", "/v1/pools/league/agents", changed)[0] == 200
+        until(lambda: all(_solved(one, pool) for pool in TASK_POOLS), "all boards of the tasks count all games")
         yield one
 
 
@@ -39,6 +40,22 @@ def _start_season(one: Installation, pool: ExamplePool, number: int) -> None:
 
 def _statuses(one: Installation, pool: ExamplePool) -> list[str]:
     return [season["status"] for season in one.answer(f"/v1/pools/{pool.name}/seasons")["seasons"]]
+
+
+def _solved(one: Installation, pool: ExamplePool) -> bool:
+    """Whether all boards of a pool, of its slices and its insight count all games."""
+    names = [value["value"] for value in one.answer(f"/v1/pools/{pool.name}/slices")["dimensions"].get("language", {"values": []})["values"]]
+    parts = ["", *(f"&slice=language:{name}" for name in names)]
+    found = [one.answer(f"/v1/pools/{pool.name}/boards?count=1{part}") for part in parts]
+    wanted = _ARENA_METHODS.keys() if pool.name == "battles" else {"bradley_terry"}
+    insight = one.get(f"/v1/pools/{pool.name}/insight")
+    return (
+        insight is not None
+        and insight["position"] == pool.games
+        and wanted <= set(found[0]["methods"]["solved"])
+        and all(board["position"] == pool.games for answer in found for board in answer["boards"])
+        and all("bradley_terry" in answer["methods"]["solved"] for answer in found)
+    )
 
 
 def _choose(one: Installation, pool: str, wanted: Any) -> None:
