@@ -2,10 +2,10 @@
 
 `python -m benchmarks.forecasts [--quick]`. Each game is forecast before it is folded. Goal: on every line, the log loss of the forecast is
 below that of a coin, ln 2 (ties count half for each side); the exit status is 1 if one is not, except with `--quick`, whose games are too
-few. `before` are the scores of the method's own log odds, without a scale, and `now` those of its forecasts. A calibration error is that of
-`Prequential`: in ten classes of the favourite's forecast. Chance alone makes it about 1.3 over the root of the number of games. A coin has no
-favourite, so its error is 0: calibration alone says nothing. `scale` is the scale at the end. `ties` is the share of ties in the second half
-of the games, beside the mean of its forecasts, which are made from the classes after the first half.
+few. `before` are the scores of the method's own log odds, without a scale, and `now` those of its forecasts. A calibration error is that
+of `Prequential`: in ten classes of the favourite's forecast. Chance alone makes it about 1.3 over the root of the number of games. A coin
+has no favourite, so its error is 0: calibration alone says nothing. `scale` is the scale at the end. `ties` is the share of ties in the
+second half of the games, beside the mean of its forecasts, which are made from the classes after the first half.
 
 Data: all international football results where EQUIRANK_SHARED or ../shared has them (ties included); 20,000 battles of 100 models of
 nearly equal strength with 30 % ties; 100,000 games of 2,000 chess players with 40 % ties; 30,000 tennis matches of 300 players whose
@@ -149,7 +149,9 @@ def main() -> int:
     quick = arguments(__doc__ or "").quick
     print(f"forecasts of live methods; a coin's log loss is {COIN:.4f}\n{machine(())}")
     named = f"{'log loss':>9}{'Brier':>8}{'calib.':>8}"
-    print(f"{'':<33}{'before':>25}{'now':>25}\n{'data':<10}{'games':>8} {'method':<14}{named}{named}{'scale':>9}{'ties':>8}{'forecast':>10}")
+    print(
+        f"{'':<33}{'before':>25}{'now':>25}\n{'data':<10}{'games':>8} {'method':<14}{named}{named}{'scale':>9}{'ties':>8}{'forecast':>10}"
+    )
     for games in workloads(quick):
         start = f"{games.name:<10}{len(games.batch):>8} "
         coin = Scores.of(np.full(len(games.batch), 0.5), games.results)

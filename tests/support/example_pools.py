@@ -70,7 +70,7 @@ class ExamplePool:
 
     def outcomes(self) -> Iterator[GameEvent]:
         """The games, by a Bradley-Terry model with one tie in ten games."""
-        draw = random.Random(f"games of {self.name}")  # noqa: S311 - a simulation, not a secret
+        draw = random.Random(f"games of {self.name}")
         for number in range(self.games):
             first, second = draw.sample(range(len(self.agents)), 2)
             length = round(draw.gauss(0.0, 0.5), 3)

@@ -20,17 +20,20 @@ _SHOWN: Final = 3
 """Items of a list that the page shows."""
 _HEAD: Final = """# Tasks, one call each
 
-This page lists questions of people who run a live game, and of a team that runs an arena: each with the call that answers it, and the answer.
+This page lists questions of people who run a live game, and of a team that runs an arena: each with the call that answers it, and the
+answer.
 
-Written by `scripts/tasks`; a test compares the answers. `league` is a pool of 4,000 simulated games between 14 players in three seasons. `battles` is a pool of 4,000 simulated battles between 8 models, with tags
-and the difference of the lengths of two answers. `client` is a [client](guides/client.md) of the installation. An answer names its fields before the colon, and shows at most three items of a list. `ms` is the time
-of one call with its transport, in milliseconds, measured once on two cores that did other work as well. [The API](reference/api.md) has each operation for curl.
+Written by `scripts/tasks`; a test compares the answers. `league` is a pool of 4,000 simulated games between 14 players in three seasons.
+`battles` is a pool of 4,000 simulated battles between 8 models, with tags and the difference of the lengths of two answers. `client` is a
+[client](guides/client.md) of the installation. An answer names its fields before the colon, and shows at most three items of a list. `ms`
+is the time of one call with its transport, in milliseconds, measured once on two cores that did other work as well.
+[The API](reference/api.md) has each operation for curl.
 """
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task. call: expression of the client, or an `equirank` command. fields: fields of the answer that are shown, or "" for all of it."""
+    """A task. call: expression of the client, or an `equirank` command. fields: fields of the answer that are shown; "" for all of it."""
 
     question: str
     call: str
@@ -39,7 +42,11 @@ class Task:
 
 LIVE_GAME: Final = (
     Task("Who leads the ladder?", 'client.get_board("league", "glicko2", count=3).rows', "rank agent rating"),
-    Task("Where is a player, and who is next to her?", 'client.get_board_around("league", "glicko2", "Mia", count=3).rows', "rank agent rating"),
+    Task(
+        "Where is a player, and who is next to her?",
+        'client.get_board_around("league", "glicko2", "Mia", count=3).rows',
+        "rank agent rating",
+    ),
     Task("A player types a part of a name.", 'client.list_agents("league", query="mi").agents', "agent outcomes rank"),
     Task("A player types a wrong name.", 'client.list_agents("league", query="Fatina").suggestions'),
     Task("Show a player's page: her record.", 'client.get_agent("league", "Mia").games', "games wins draws losses"),
@@ -51,7 +58,9 @@ LIVE_GAME: Final = (
         'client.list_agent_outcomes("league", "Mia", method="elo", count=2).outcomes',
         "result before after expected_score",
     ),
-    Task("How does she fare against each opponent?", 'client.list_opponents("league", "Mia", count=2).opponents', "agent games wins losses"),
+    Task(
+        "How does she fare against each opponent?", 'client.list_opponents("league", "Mia", count=2).opponents', "agent games wins losses"
+    ),
     Task("Why does she have this rating?", 'client.explain_rating("league", "elo", "Mia", count=2).sums[0].terms', "name value"),
     Task(
         "Why did her rating change in November?",
@@ -60,26 +69,50 @@ LIVE_GAME: Final = (
     ),
     Task(
         "Who will win this game?",
-        'client.predict("league", PredictAsked(matches=[Match(sides=[["Mia"], ["Noah"]])], methods=["glicko2"])).methods[0].matches[0].sides',
+        'client.predict("league", PredictAsked(matches=[Match(sides=[["Mia"], ["Noah"]])], methods=["elo"])).methods[0].matches[0].sides',
         "agents win",
     ),
     Task(
         "Is this game of two teams fair?",
-        'client.predict("league", PredictAsked(matches=[Match(sides=[["Mia", "Ada"], ["Noah", "Hana"]])], methods=["elo"])).methods[0].matches',
+        'client.predict("league", PredictAsked(matches=[Match(sides=[["Mia", "Ada"], ["Noah", "Emil"]])])).methods[0].matches',
         "evenness",
     ),
     Task("Whom should she play next?", 'client.list_fair_opponents("league", "Mia", count=2).opponents', "agent rank expected_score"),
     Task("Show the players of one country.", 'client.get_board("league", "elo", country="DE").rows', "rank filter_place agent"),
     Task("Who led on the first of November?", 'client.get_board("league", "elo", at="2026-11-01", count=2).rows', "rank agent rating"),
-    Task("Show the final table of a season that ended.", 'client.get_season_board("league", "2026-summer", "elo", count=2).rows', "rank agent rating"),
+    Task(
+        "Show the final table of a season that ended.",
+        'client.get_season_board("league", "2026-summer", "elo", count=2).rows',
+        "rank agent rating",
+    ),
     Task("Tell my page when the top changes.", 'client.get_stream("league", methods=["elo"], count=1)'),
 )
 ARENA: Final = (
-    Task("Which model is best, and how sure is it?", 'client.get_board("battles", "bradley_terry", count=3).rows', "rank_low rank_high agent rating low high"),
-    Task("Rank without the effect of long answers.", 'client.get_board("battles", "contextual_bradley_terry", count=3).rows', "rank agent rating"),
-    Task("How much does length help?", 'client.get_board("battles", "contextual_bradley_terry").extra["features"]', "feature coefficient low high"),
-    Task("Which categories and languages have boards?", 'client.list_slices("battles").dimensions["language"].values', "value outcomes agents"),
-    Task("Which model is best in English?", 'client.get_board("battles", "bradley_terry", slice="language:English", count=2).rows', "rank agent rating"),
+    Task(
+        "Which model is best, and how sure is it?",
+        'client.get_board("battles", "bradley_terry", count=3).rows',
+        "rank_low rank_high agent rating low high",
+    ),
+    Task(
+        "Rank without the effect of long answers.",
+        'client.get_board("battles", "contextual_bradley_terry", count=3).rows',
+        "rank agent rating",
+    ),
+    Task(
+        "How much does length help?",
+        'client.get_board("battles", "contextual_bradley_terry").extra["features"]',
+        "feature coefficient low high",
+    ),
+    Task(
+        "Which categories and languages have boards?",
+        'client.list_slices("battles").dimensions["language"].values',
+        "value outcomes agents",
+    ),
+    Task(
+        "Which model is best in English?",
+        'client.get_board("battles", "bradley_terry", slice="language:English", count=2).rows',
+        "rank agent rating",
+    ),
     Task("Which mixture of models does no model beat?", 'client.get_board("battles", "maximal_lottery").rows', "agent rating"),
     Task("Are there cycles, or no single order?", 'client.get_insight("battles").findings.cyclicity', "within_noise"),
     Task(
@@ -93,7 +126,11 @@ ARENA: Final = (
         'client.compare_solves("battles", "bradley_terry", against=1000, position=3000).moved',
         "agent rank_before rank",
     ),
-    Task("How good are the forecasts?", 'client.get_insight("battles").findings.prequential.forecasts', "method log_loss brier calibration_error"),
+    Task(
+        "How good are the forecasts?",
+        'client.get_insight("battles").findings.prequential.forecasts',
+        "method log_loss brier calibration_error",
+    ),
     Task("Give me the board as a file.", 'client.download_board("battles", "bradley_terry", format="csv")'),
     Task("Give me all battles as a file.", 'client.export_outcomes("battles", format="jsonl")'),
     Task(

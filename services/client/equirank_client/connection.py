@@ -128,7 +128,8 @@ class Download(AbstractContextManager["Download"]):
     @property
     def next(self) -> str | None:
         """Cursor of the page after this one; None on the last page, and of answers that have no pages."""
-        return self._response.headers.get(NEXT_HEADER)
+        found: str | None = self._response.headers.get(NEXT_HEADER)
+        return found
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the parts of the answer."""
@@ -277,7 +278,8 @@ class AsyncDownload(AbstractAsyncContextManager["AsyncDownload"]):
     @property
     def next(self) -> str | None:
         """Cursor of the page after this one; None on the last page, and of answers that have no pages."""
-        return self._response.headers.get(NEXT_HEADER)
+        found: str | None = self._response.headers.get(NEXT_HEADER)
+        return found
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the parts of the answer."""
