@@ -131,7 +131,7 @@ class StructsPlugin(OpenAPISchemaPlugin):
         schema.description = text or None
         if (tag := kind.__struct_config__.tag) is not None:
             name = kind.__struct_config__.tag_field
-            schema.properties = {name: Schema(const=tag), **(schema.properties or {})}
+            schema.properties = {name: Schema(const=tag, description="Always this value."), **(schema.properties or {})}
             schema.required = [name, *(schema.required or ())]
         if kind.__struct_config__.forbid_unknown_fields:
             schema.additional_properties = False

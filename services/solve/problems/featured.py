@@ -28,6 +28,7 @@ class CountedWithFeatures:
         if not isinstance(columns, Games):
             raise InputError("features", list(self._games.names), "must be left out: outcomes with scores have no features")
         batch, buckets = batch_of(columns, self._agents, self._tasks), buckets_of(columns.time, self._bucket_seconds)
+        # buckets need not ascend: only `drop_before` counts on that, and nothing is dropped here
         self._games.add(batch, buckets, values_of(columns.meta, self._games.names))
 
     def problem(self) -> FeaturesInput:
