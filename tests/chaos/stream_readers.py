@@ -1,9 +1,10 @@
 """Readers of `/stream` during a run, who follow each pool through kills and resume by `Last-Event-ID`.
 
-They check two promises of `services.api.streams`:
+They check three promises of docs/guides/streams.md:
 
 7. No state is older than one that the reader was shown before, unless the store itself was lost or restored.
 8. A `pool` event ends a state: live boards sent with it are of its generation.
+9. A reader that returns with the id of the present state is not sent it again, unless the store did not answer in between.
 
 What a reader holds at the end, after however many connections, has to be the board: `differences` compares it with the oracle.
 """
@@ -30,6 +31,7 @@ _MOST_STATES: Final = 30
 _SILENCE_SECONDS: Final = 60.0
 """A client that receives nothing for so long connects again, as docs/guides/streams.md says."""
 _PAUSE_SECONDS: Final = 0.2
+_NOTHING_CHANGED: Final = "nothing changed since the last event"
 
 
 @dataclass
@@ -52,14 +54,16 @@ class StreamReader(Helper):
 
     Attributes:
         shown: What the reader holds.
+        last_id: Id of its newest state, with which it resumes.
         states: Number of states that it was sent.
         resumed: Number of connections that it opened with `Last-Event-ID`.
+        unchanged: Number of these that began with the comment that nothing changed.
     """
 
     def __init__(self, pool: str, address: Callable[[], str], *, leaves: bool = True) -> None:
         super().__init__(f"stream of {pool}")
-        self.pool, self.shown, self.states, self.resumed = pool, Shown(), 0, 0
-        self._address, self._leaves, self._draw, self._last_id = address, leaves, random.Random(f"reader of {pool}"), ""
+        self.pool, self.shown, self.states, self.resumed, self.unchanged = pool, Shown(), 0, 0, 0
+        self._address, self._leaves, self._draw, self.last_id = address, leaves, random.Random(f"reader of {pool}"), ""
         self._complaints: dict[int, str] = {}
         self._lock, self._may_go_back = threading.Lock(), False
 
@@ -88,21 +92,28 @@ class StreamReader(Helper):
 
     def _follow(self, client: httpx.Client) -> None:
         """Read one connection."""
-        headers = {"Last-Event-ID": self._last_id} if self._last_id else {}
+        headers = {"Last-Event-ID": self.last_id} if self.last_id else {}
         address = f"{self._address()}/v1/pools/{self.pool}/stream"
         with client.stream("GET", address, params={"count": ROWS}, headers=headers) as response:
             if response.status_code != 200:  # the API or its store starts
                 self._stopping.wait(_PAUSE_SECONDS)
                 return
             self.resumed += bool(headers)
+            returns = bool(headers)
             last = self.states + self._draw.randint(1, _MOST_STATES) if self._leaves else None
             sent: list[Event] = []
             for event in Events(response):
                 if event.name == "pool":
+                    if returns and event.id == self.last_id:
+                        self._complain(9, f"sends the state {event.id} to a reader that has it")
                     self.take(event, sent)
-                    sent = []
+                    returns, sent = False, []
                 elif event.name == "board":
                     sent.append(event)
+                elif event.name == "stale":
+                    returns = False
+                else:
+                    self.unchanged += event.data == _NOTHING_CHANGED
                 if event.name == "end" or self.states == last or self._stopping.is_set():
                     return
 
@@ -121,7 +132,7 @@ class StreamReader(Helper):
             self._complain(8, f"ends a state of generation {state['generation']} with boards of {sorted(others)}")
         kept = {method: rows for method, rows in self.shown.boards.items() if method in state["boards"]}
         self.shown = Shown(*place, state["outcomes"], {**kept, **{board["method"]: _rows(board) for board in live}})
-        self.states, self._last_id = self.states + 1, pool.id
+        self.states, self.last_id = self.states + 1, pool.id
 
     def _complain(self, promise: int, what: str) -> None:
         self._complaints.setdefault(promise, f"a reader of the stream saw (promise {promise}): {self.pool} {what}")
@@ -135,7 +146,9 @@ class StreamReaders:
 
     @contextmanager
     def blind(self) -> Iterator[None]:
-        """During the block the store may lose what it holds."""
+        """During the block the store may lose what it holds. Streams can show that before the block ends, or some moments later."""
+        for reader in self.readers:
+            reader.forgive()
         try:
             yield
         finally:

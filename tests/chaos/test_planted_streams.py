@@ -4,13 +4,14 @@ Every test runs twice, with the fault and without it.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 
 from services.api.app import create_app
-from services.api.stream_events import State
+from services.api.stream_events import Reader, State
+from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.boards.store.redis import RedisStore
 from services.demo import simulated
 from services.log.protocol import Log
@@ -20,6 +21,7 @@ from services.shard.publishing.writing import BoardWriter
 from tests.chaos.oracle import Pool, expected
 from tests.chaos.stream_readers import StreamReader, differences
 from tests.support.api import served
+from tests.support.boards import head_of
 from tests.support.guards import careless, without_comparison
 from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, play, published, store_of, until, working
@@ -44,9 +46,8 @@ def api(settings: Settings, log: Log) -> Iterator[str]:
 
 
 @contextmanager
-def following(addresses: list[str], *, leaves: bool = True) -> Iterator[StreamReader]:
-    """A reader of the pool's stream, at the newest of some addresses. The APIs have to end before the block does."""
-    reader = StreamReader(simulated.POOL, lambda: addresses[-1], leaves=leaves)
+def following(reader: StreamReader) -> Iterator[StreamReader]:
+    """A reader at work. The APIs have to end before the block does, because a reader of a silent stream ends with its next comment."""
     reader.start()
     try:
         yield reader
@@ -73,7 +74,11 @@ def wait_for(reader: StreamReader, outcomes: int) -> None:
 def test_a_stream_that_shows_an_older_state(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
     play(log, 0, GAMES)
     addresses = [NOWHERE]
-    with following(addresses) as reader, store_of(settings, log) as store, api(settings, log) as url:
+    with (
+        following(StreamReader(simulated.POOL, lambda: addresses[-1])) as reader,
+        store_of(settings, log) as store,
+        api(settings, log) as url,
+    ):
         addresses.append(url)
         with working(settings, log):
             wait_for(reader, GAMES)
@@ -115,7 +120,7 @@ def test_a_returning_reader_who_is_told_that_nothing_changed(
         monkeypatch.setattr(State, "id_of", lambda self, wanted: "the same id for each state")
     play(log, 0, GAMES)
     addresses = [NOWHERE]
-    with working(settings, log), following(addresses, leaves=False) as reader:
+    with working(settings, log), following(StreamReader(simulated.POOL, lambda: addresses[-1], leaves=False)) as reader:
         with api(settings, log) as url:
             addresses.append(url)
             wait_for(reader, GAMES)
@@ -127,3 +132,25 @@ def test_a_returning_reader_who_is_told_that_nothing_changed(
             found = differences(simulated.POOL, reader.shown, wanted(log))
     assert bool(found) == planted, found
     assert reader.complaints == []
+
+
+@planted
+def test_a_returning_reader_who_is_sent_the_state_that_it_has(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool
+) -> None:
+    """Nothing is folded, so the state does not change by itself."""
+    if planted:
+        make = Reader.__init__
+        monkeypatch.setattr(Reader, "__init__", lambda self, wanted, last_id: make(self, wanted, ""))
+    addresses = [NOWHERE]
+    first, second = (StreamReader(simulated.POOL, lambda: addresses[-1], leaves=False) for _ in range(2))
+    with ExitStack() as readers, store_of(settings, log) as store, api(settings, log) as url:
+        board = LiveBoard(["rock"], [1500.0])
+        assert store.live.publish(head_of(simulated.POOL, position=1, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
+        addresses.append(url)
+        readers.enter_context(following(first))
+        until(lambda: first.states == 1, "the first reader has the state")
+        second.last_id = first.last_id
+        readers.enter_context(following(second))
+        until(lambda: second.complaints if planted else second.unchanged, "the second reader has its answer")
+    assert ["promise 9" in complaint for complaint in second.complaints] == [True] * planted
