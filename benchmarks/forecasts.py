@@ -1,14 +1,15 @@
-"""Forecasts of the live methods: log loss, Brier score and calibration, before and after the online scale, beside a coin.
+"""Forecasts of the live methods: log loss, Brier score and calibration error, before and with the online scale, beside a coin.
 
 `python -m benchmarks.forecasts [--quick]`. Each game is forecast before it is folded. Goal: on every line, the log loss of the forecast is
 below that of a coin, ln 2 (ties count half for each side); the exit status is 1 if one is not, except with `--quick`, whose games are too
-few. `own` is the log loss of the method's own log odds, without a scale. `calib.` is
-the calibration error and `scale` the scale at the end. `ties` is the share of ties in the second half of the games, beside the mean of its
-forecasts, which are made from the classes after the first half.
+few. `before` are the scores of the method's own log odds, without a scale, and `now` those of its forecasts. A calibration error is that
+of `Prequential`: in ten classes of the favourite's forecast. Chance alone makes it about 1.3 over the root of the number of games. A coin
+has no favourite, so its error is 0: calibration alone says nothing. `scale` is the scale at the end. `ties` is the share of ties in the
+second half of the games, beside the mean of its forecasts, which are made from the classes after the first half.
 
 Data: all international football results where EQUIRANK_SHARED or ../shared has them (ties included); 20,000 battles of 100 models of
 nearly equal strength with 30 % ties; 100,000 games of 2,000 chess players with 40 % ties; 30,000 tennis matches of 300 players whose
-strength drifts. The last three are drawn with a seed. `oracle` is the log loss of the probabilities that they were drawn from.
+strength drifts. The last three are drawn with a seed. `oracle` has the scores of the probabilities that they were drawn from.
 """
 
 import os
@@ -35,12 +36,40 @@ COIN = log(2)
 
 @dataclass(frozen=True)
 class Games:
-    """Games of two, in their order. oracle: log loss of the probabilities that they were drawn from; None if unknown."""
+    """Games of two, in their order. oracle: scores of the probabilities that they were drawn from; None if unknown."""
 
     name: str
     batch: OutcomeBatch
     agents: int
-    oracle: float | None = None
+    oracle: "Scores | None" = None
+
+    @property
+    def results(self) -> Floats:
+        """Result of each game's first agent: 1, 1/2 or 0, float64 (n,)."""
+        places = self.batch.place.reshape(-1, 2).astype(np.int64)
+        return np.asarray(0.5 + 0.5 * np.sign(places[:, 1] - places[:, 0]))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good forecasts were. Values are means over games."""
+
+    log_loss: float
+    brier: float
+    calibration_error: float
+
+    @classmethod
+    def of(cls, p: Floats, result: Floats) -> "Scores":
+        """The scores of forecasts, as `Prequential` defines them. p: expected scores of the first agents, float64 (n,)."""
+        p = np.clip(p, 1e-15, 1 - 1e-15)
+        loss = -(result * np.log(p) + (1 - result) * np.log(1 - p)).mean()
+        favourite, won = np.maximum(p, 1 - p), 0.5 + (result - 0.5) * np.sign(p - 0.5)
+        classes = np.minimum(((favourite - 0.5) * 20.0).astype(np.int64), 9)
+        error = np.abs(np.bincount(classes, favourite - won)).sum() / len(p)
+        return cls(float(loss), float(((result - p) ** 2).mean()), float(error))
+
+    def __str__(self) -> str:
+        return f"{self.log_loss:>9.4f}{self.brier:>8.4f}{self.calibration_error:>8.4f}"
 
 
 def drawn(name: str, *, agents: int, games: int, spread: float, ties: float, drift: float = 0.0, seed: int = 0) -> Games:
@@ -55,8 +84,7 @@ def drawn(name: str, *, agents: int, games: int, spread: float, ties: float, dri
         strength[[a, b]] += rng.normal(0.0, drift, 2) if drift else 0.0
     result = np.where(rng.random(games) < ties, 0.5, (rng.random(games) < p).astype(float))
     expected = ties / 2 + (1 - ties) * p
-    oracle = -(result * np.log(expected) + (1 - result) * np.log(1 - expected)).mean()
-    return Games(name, _batch(first, second, result, agents), agents, float(oracle))
+    return Games(name, _batch(first, second, result, agents), agents, Scores.of(expected, result))
 
 
 def football(most: int | None) -> Games | None:
@@ -90,18 +118,15 @@ def workloads(quick: bool) -> Iterator[Games]:
     yield drawn("tennis", agents=300 // part, games=30_000 // part, spread=1.5, ties=0.0, drift=0.02, seed=3)
 
 
-def own_log_loss(rater: Rater, games: Games) -> float:
-    """Log loss of the expected scores of `Rater.predict`, each read before its game is folded."""
-    state, batch, total = rater.init(games.agents), games.batch, 0.0
+def own_scores(rater: Rater, games: Games) -> Scores:
+    """Scores of the expected scores of `Rater.predict`, each read before its game is folded."""
+    state, batch, p = rater.init(games.agents), games.batch, np.empty(len(games.batch))
     for i in range(len(batch)):
         one = batch.slice(i, i + 1)
         a, b = (int(agent) for agent in one.agent)
-        p = min(max(rater.predict(state, a, b), 1e-15), 1 - 1e-15)
-        first, second = one.place
-        result = 0.5 + 0.5 * float(np.sign(second - first))
-        total -= result * log(p) + (1 - result) * log(1 - p)
+        p[i] = rater.predict(state, a, b)
         rater.fold(state, one)
-    return total / len(batch)
+    return Scores.of(p, games.results)
 
 
 def ties(rater: Rater, games: Games) -> tuple[float, float]:
@@ -123,20 +148,23 @@ def main() -> int:
     worst = 0.0
     quick = arguments(__doc__ or "").quick
     print(f"forecasts of live methods; a coin's log loss is {COIN:.4f}\n{machine(())}")
-    columns = f"{'data':<10}{'games':>8} {'oracle':>8}  {'method':<14}{'own':>8}{'forecast':>10}{'Brier':>8}{'calib.':>8}{'scale':>9}"
-    print(f"{columns}{'ties':>8}{'forecast':>10}")
+    named = f"{'log loss':>9}{'Brier':>8}{'calib.':>8}"
+    print(
+        f"{'':<33}{'before':>25}{'now':>25}\n{'data':<10}{'games':>8} {'method':<14}{named}{named}{'scale':>9}{'ties':>8}{'forecast':>10}"
+    )
     for games in workloads(quick):
+        start = f"{games.name:<10}{len(games.batch):>8} "
+        coin = Scores.of(np.full(len(games.batch), 0.5), games.results)
+        for name, scores in (("coin", coin), ("oracle", games.oracle)):
+            if scores is not None:
+                print(f"{start}{name:<14}{scores}{scores}")
         for method, kind in RATERS.items():
             rater, score = kind(), Prequential()
             rater.fold(rater.init(games.agents), games.batch, score)
-            oracle = "-" if games.oracle is None else f"{games.oracle:.4f}"
-            line = (
-                f"{games.name:<10}{len(games.batch):>8} {oracle:>8}  {method:<14}{own_log_loss(rater, games):>8.4f}{score.log_loss:>10.4f}"
-            )
-            worst = max(worst, score.log_loss or 0.0)
+            now = Scores(score.log_loss or 0.0, score.brier or 0.0, score.calibration_error or 0.0)
+            worst = max(worst, now.log_loss)
             seen, forecast = ties(rater, games)
-            figures = f"{score.brier:>8.4f}{score.calibration_error:>8.4f}{score.scale:>9.3f}{seen:>8.4f}{forecast:>10.4f}"
-            print(line + figures, flush=True)
+            print(f"{start}{method:<14}{own_scores(rater, games)}{now}{score.scale:>9.3f}{seen:>8.4f}{forecast:>10.4f}", flush=True)
     return int(worst >= COIN and not quick)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlencode
 
+from services.api.examples import resolved
+
 Schema: TypeAlias = Mapping[str, Any]
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
@@ -181,17 +183,17 @@ from equirank_client.structs import *
 
 @dataclass(frozen=True)
 class _Method:
-    """A method of the client. kind: how the answer is read. accept: media types to choose from, for a download."""
+    """A method of the client. kind: how the answer is read. formats: values of `format` to choose from, for a download beside JSON."""
 
     route: Route
     name: str
     kind: str
     answer: str
-    accept: Sequence[str] = ()
+    formats: Sequence[str] = ()
 
 
-def _methods(route: Route) -> Iterator[_Method]:
-    """The methods of a route: one for its JSON, text or events, and one for downloads of its other media types."""
+def _methods(route: Route, components: Schema) -> Iterator[_Method]:
+    """The methods of a route: one for its JSON, text or events, and one for downloads in its other formats."""
     answers = route.answers
     others = [kind for kind in answers if kind not in {_JSON, _EVENTS} and not kind.startswith("text/plain")]
     if _EVENTS in answers:
@@ -199,15 +201,21 @@ def _methods(route: Route) -> Iterator[_Method]:
     elif _JSON in answers:
         yield _Method(route, route.name, "value", python_type(answers[_JSON]["schema"]))
         if others:
-            yield _Method(route, f"download_{route.name.removeprefix('get_')}", "download", "Download", others)
+            yield _Method(route, f"download_{re.sub('^(get|list)_', '', route.name)}", "download", "Download", _formats(route, components))
     elif others:
         yield _Method(route, route.name, "download", "Download")
     else:
         yield _Method(route, route.name, "value", "str")
 
 
+def _formats(route: Route, components: Schema) -> list[str]:
+    """The values of the parameter `format` besides JSON."""
+    (schema,) = (one["schema"] for one in route.parameters("query") if one["name"] == "format")
+    return [one for one in resolved(schema, components)["enum"] if one != "json"]
+
+
 def _query(method: _Method) -> list[Schema]:
-    """The query parameters of a method. A choice of the media type is made by the method itself where JSON is one of them."""
+    """The query parameters of a method. A choice of the format is made by the method itself where JSON is one of them."""
     chosen = _JSON in method.route.answers and len(method.route.answers) > 1
     return [one for one in method.route.parameters("query") if not (chosen and one["name"] == "format")]
 
@@ -228,8 +236,9 @@ def _signature(method: _Method) -> str:
         if not one.get("required"):
             kind = _argument_type(one)
             optional.append(f"{_identifier(one['name'])}: {kind if kind.endswith('None') else f'{kind} | None'} = None")
-    if method.accept:
-        named.append(f"accept: Literal[{', '.join(map(repr, method.accept))}]")
+    if method.formats:
+        choice = f"format: Literal[{', '.join(map(repr, method.formats))}]"
+        named.append(f"{choice} = {method.formats[0]!r}" if len(method.formats) == 1 else choice)
     named += optional
     return ", ".join([*arguments, *(["*", *named] if named else [])])
 
@@ -242,14 +251,14 @@ def _call(method: _Method) -> str:
     route = method.route
     names = "".join(f", {one['name']}={_identifier(one['name'])}" for one in route.parameters("path"))
     given = [f'"{route.method}"', f'path("{route.path}"{names})']
-    if query := _query(method):
-        pairs = ", ".join(f"{one['name']!r}: {_identifier(one['name'])}" for one in query)
+    if query := [*(["format"] if method.formats else []), *(one["name"] for one in _query(method))]:
+        pairs = ", ".join(f"{name!r}: {_identifier(name)}" for name in query)
         given.append(f"query={{{pairs}}}")
     has_ids = route.body is not None and len(route.body.get("oneOf", ())) > 1
     if route.body is not None:
         given.append("body=with_ids(body)" if has_ids else "body=body")
     media = "*/*" if method.kind == "download" else next(iter(route.answers), "*/*")
-    given.append("accept=accept" if method.accept else f"accept={media!r}")
+    given.append(f"accept={media!r}")
     given.append(f"repeatable={route.tag != 'health' and (has_ids or route.repeatable)}")
     return f"Call({', '.join(given)})"
 
@@ -268,7 +277,8 @@ def _method_source(method: _Method, *, wait: bool) -> str:
 
 def client_methods(document: Schema) -> str:
     """services/client/equirank_client/client.py."""
-    found = [method for route in routes(document) for method in _methods(route)]
+    components = document["components"]["schemas"]
+    found = [method for route in routes(document) for method in _methods(route, components)]
     classes = []
     for wait, name, text in ((False, "", "Reads and writes an installation"), (True, "Async", "The same for asyncio")):
         head = f'class {name}Client({name}Connection):\n    """{text}. Errors and arguments: `{name}Connection`."""\n\n'
@@ -316,7 +326,10 @@ def _route_section(route: Route, components: Schema) -> str:
             names = f"Fields: {', '.join(f'`{name}`' for name in fields)}.\n\n" if fields else ""
             parts.append(f"\n{names}```json\n{_short_json(entry['example'])}\n```\n")
     parts += ["\n| status | meaning |\n| --- | --- |\n", *(f"| {status} | {_cell(text)} |\n" for status, text in route.problems.items())]
-    parts += [f"\n```sh\n{_curl(route, components)}\n```\n", f"\n```text\n{client_example(route, components)}\n```\n"]
+    parts += [
+        f"\n```sh\n{curl_example(route, components)}\n```\n",
+        *(f"\n```text\n{one}\n```\n" for one in client_examples(route, components)),
+    ]
     return "".join(parts)
 
 
@@ -375,8 +388,9 @@ def _short_json(value: Any) -> str:
 
 
 def _values(route: Route) -> dict[str, Any]:
-    """An example of each parameter that a request must have."""
-    known: Mapping[str, Any] = {"pool": "blitz", "method": "elo", "agent": "ann", "agents": ["ann", "bob"]}
+    """An example of each parameter that a request must have. Kept solves are those of a solved method."""
+    method = "bradley_terry" if "solves" in route.name else "elo"
+    known: Mapping[str, Any] = {"pool": "blitz", "method": method, "agent": "ann", "agents": ["ann", "bob"]}
     required = [one for one in route.about.get("parameters", ()) if one.get("required")]
     return {one["name"]: known.get(one["name"], next(iter(one["schema"].get("examples", ["x"])))) for one in required}
 
@@ -388,7 +402,7 @@ def body_example(route: Route, components: Schema) -> Any:
     return found[0]
 
 
-def _curl(route: Route, components: Schema) -> str:
+def curl_example(route: Route, components: Schema) -> str:
     """The request by curl."""
     values, address = _values(route), route.path
     for one in route.parameters("path"):
@@ -404,13 +418,20 @@ def _curl(route: Route, components: Schema) -> str:
     return " ".join(f'"{word}"' if "$KEY" in word else shlex.quote(word) for word in [*words, address])
 
 
-def client_example(route: Route, components: Schema) -> str:
-    """The request by the client, as an expression or a block of statements; tests run it."""
-    method, values = next(_methods(route)), _values(route)
+def client_examples(route: Route, components: Schema) -> list[str]:
+    """The request by each method of the client, as an expression or a block of statements; tests run them."""
+    return [_client_example(method, components) for method in _methods(route, components)]
+
+
+def _client_example(method: _Method, components: Schema) -> str:
+    route = method.route
+    values = _values(route)
     arguments = [repr(values[one["name"]]) for one in route.parameters("path")]
     if route.body is not None:
         arguments.append(_body_source(route.body, body_example(route, components)))
     arguments += [f"{_identifier(one['name'])}={values[one['name']]!r}" for one in _query(method) if one.get("required")]
+    if len(method.formats) > 1:
+        arguments.append("format='jsonl'")
     call = f"client.{method.name}({', '.join(arguments)})"
     match method.kind:
         case "events":

@@ -21,7 +21,7 @@ LONGEST = {
     *("test_kernel_cache", "test_online_laws", "test_rank_flips", "test_files", "test_lle", "test_partition_streams"),
     *("test_archived_builds", "test_archive_history", "test_archive_erasure", "test_archiver", "test_sigmoidal_program"),
     *("test_near_clones", "test_near_clones_deviation", "test_reference", "test_freezing_slices", "test_guard_pages"),
-    *("test_warm", "test_precompile", "test_replay", "test_half_life"),
+    *("test_warm", "test_precompile", "test_replay", "test_half_life", "test_examples"),
 }
 """Files whose tests take longest, as `--durations=0` tells."""
 

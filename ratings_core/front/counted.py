@@ -71,7 +71,10 @@ class Counted:
     def add(self, columns: Games | TaskScores) -> None:
         """Count outcomes."""
         if isinstance(columns, Games):
-            batch, bucket = batch_of(columns, self._agents, self._tasks, first=self._games), self._buckets(columns.time)
+            batch, bucket = (
+                batch_of(columns, self._agents, self._tasks, first=self._games),
+                buckets_of(columns.time, self._counting.bucket_seconds),
+            )
             self._games += len(columns)
             self._teams += team_games(columns)
             self._pairs.add(batch, bucket)
@@ -106,11 +109,6 @@ class Counted:
         if self._games:
             return games_of(agents, BucketedGames(tasks, self._pairs, self._places, None if self._plain else self._clusters))
         return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
-
-    def _buckets(self, times: Floats) -> NDArray[np.int64]:
-        """The time bucket of each game."""
-        width = self._counting.bucket_seconds
-        return np.floor(times / width).astype(np.int64) if width else np.zeros(len(times), np.int64)
 
 
 class CountedFeatures:
@@ -162,6 +160,11 @@ def team_games(games: Games) -> int:
     """Number of games with a side of several agents."""
     several = np.concatenate([[0], np.cumsum(np.diff(games.agent_start) > 1)])
     return int((np.diff(several[games.side_start]) > 0).sum())
+
+
+def buckets_of(times: Floats, width: float | None) -> NDArray[np.int64]:
+    """The time bucket of each of n games: int64 (n,). times: float64 (n,). width: seconds of a bucket; None for a single bucket."""
+    return np.floor(times / width).astype(np.int64) if width else np.zeros(len(times), np.int64)
 
 
 def batch_of(games: Games, agents: Roster, tasks: Roster, *, first: int = 0) -> OutcomeBatch:

@@ -7,7 +7,7 @@ the generation's retraction horizon. Limits on the number of agents and tasks do
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -22,6 +22,8 @@ from ratings_core.formats.options import NOT_CHOSEN
 from ratings_core.front.counted import Counted
 from ratings_core.front.load import Loaded
 from ratings_core.front.slices import Slices
+from ratings_core.methods import registry
+from ratings_core.methods.method import Takes
 from ratings_core.online import RATERS
 from ratings_core.records.roster import Roster
 from ratings_core.records.tags import tag_of, tags_of
@@ -34,6 +36,7 @@ from services.log.protocol import Log
 from services.solve.file_solve import Answer, Asked, answer_of, answers_of, check_online, counting_of
 from services.solve.fold_file import folded_result, offline_fold
 from services.solve.outcome_columns import COLUMNS, META, TAGS, cell_text, check_tags, field_text, tag_key
+from services.solve.problems.featured import CountedWithFeatures
 from services.state.dedupe import DUPLICATE, NEW, DedupeWindow
 from services.state.edits import LEFT_OUT, Edits, Retracted
 from services.state.opening import rated_initial
@@ -109,15 +112,25 @@ def _pool(log: Log, control: ControlState, name: str) -> _Pool:
 def _solved(
     asked: Asked, log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, bucket_seconds: float | None
 ) -> Iterator[Answer]:
-    counting = counting_of(asked, bucket_seconds)
-    slices, left_out = Slices(lambda: Counted(counting)), Counter[str]()
+    slices, left_out = Slices(lambda: _counted(asked, pool, bucket_seconds)), Counter[str]()
     for value, part in counted_outcomes(log, control, wanted, pool.made, left_out):
         slices.part(value).add(part)
-    loaded = {
-        value: Loaded(FileKind.OUTCOMES, counted.problem(left_out), {**left_out, **counted.left_out})
-        for value, counted in slices.sorted(left_out)
-    }
+    loaded = {value: _loaded(counted, left_out) for value, counted in slices.sorted(left_out)}
     yield from answers_of(asked, loaded, wanted.slice_by)
+
+
+def _loaded(counted: Counted | CountedWithFeatures, left_out: Mapping[str, int]) -> Loaded:
+    if isinstance(counted, CountedWithFeatures):
+        return Loaded(FileKind.OUTCOMES, counted.problem(), dict(left_out))
+    return Loaded(FileKind.OUTCOMES, counted.problem(left_out), {**left_out, **counted.left_out})
+
+
+def _counted(asked: Asked, pool: _Pool, bucket_seconds: float | None) -> Counted | CountedWithFeatures:
+    """Counts the outcomes of one slice as the method takes them."""
+    counting = counting_of(asked, bucket_seconds)
+    if pool.made.fold.features and pool.created.kind is Kind.GAMES and registry.find(asked.method).takes is Takes.FEATURES:
+        return CountedWithFeatures(pool.made.fold, counting.bucket_seconds)
+    return Counted(counting)
 
 
 def _folded(

@@ -129,6 +129,10 @@ class StructsPlugin(OpenAPISchemaPlugin):
             property_fields={field.encode_name: _property(field, meanings.get(field.name)) for field in fields},
         )
         schema.description = text or None
+        if (tag := kind.__struct_config__.tag) is not None:
+            name = kind.__struct_config__.tag_field
+            schema.properties = {name: Schema(const=tag, description="Always this value."), **(schema.properties or {})}
+            schema.required = [name, *(schema.required or ())]
         if kind.__struct_config__.forbid_unknown_fields:
             schema.additional_properties = False
         return schema

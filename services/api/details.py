@@ -23,7 +23,7 @@ _CSV: Final = "text/csv"
 _LINES: Final = "application/x-ndjson"
 _READERS: Final = {JSON: changes_of_json, _CSV: changes_of_csv, _LINES: changes_of_json_lines}
 _EXAMPLE: Final = Example(value={"display_name": "Ann Lee", "country": "DE", "tags": {"team": "red"}})
-_EXAMPLES: Final = [Example(value=[{"agent": "ann", "country": "DE"}, {"agent": "bob", "hidden": True}])]
+_EXAMPLES: Final = [Example(value=[{"agent": "ann", "country": "DE"}, {"agent": "mallory", "hidden": True}])]
 
 
 class DetailsBody(Decoded[DetailsChange]):

@@ -6,11 +6,13 @@ from typing import Any
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.wire.refusals import Reason
+from tests.chaos import stream_readers
 from tests.chaos.archived import compare
 from tests.chaos.fold import Tallies
 from tests.chaos.held import held, histories
 from tests.chaos.oracle import Expected, Letter, Pool, expected
 from tests.chaos.report import Report
+from tests.chaos.stream_readers import Shown
 from tests.chaos.system import System
 from tests.chaos.traffic import POOLS
 from tests.support.ratings_topic import Table, head, online, solved, solved_head
@@ -18,13 +20,20 @@ from tests.support.ratings_topic import Table, head, online, solved, solved_head
 _PAGE = 1000
 
 
-def settle(system: System, refused: Mapping[bytes, Mapping[int, str]], accepted: Collection[bytes], report: Report) -> None:
+def settle(
+    system: System,
+    refused: Mapping[bytes, Mapping[int, str]],
+    accepted: Collection[bytes],
+    streams: Mapping[str, Shown],
+    report: Report,
+) -> None:
     """Compare everything that readers and checkpoints hold with the log, and note what `verify` says.
 
     Args:
         system: Installation whose log has ended, and whose pools have settled.
         refused: Reasons of dead letters by item, of every record that was sent to be refused, by its mark.
         accepted: Marks of the records that the log accepted.
+        streams: What readers of streams hold, by pool.
         report: Takes what is lost, doubled or different.
 
     """
@@ -37,6 +46,8 @@ def settle(system: System, refused: Mapping[bytes, Mapping[int, str]], accepted:
             report.conflicts += kept.conflicts
             report.retracted += len(kept.retracted)
     report.wrong += missing(accepted, wanted)
+    for pool, shown in streams.items():
+        report.wrong += stream_readers.differences(pool, shown, wanted.pools[pool])
     _pools(system, wanted, report)
     _letters(system.letters(), wanted, report)
     report.archived, complaints = compare(system.archive, system.partitions, records, refused, system.skipped)

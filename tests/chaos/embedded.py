@@ -66,6 +66,10 @@ class Embedded:
 
     # -- what the room asks
 
+    @property
+    def api(self) -> str:
+        return str(self._one.api)
+
     def send(self, batch: Sequence[Sent]) -> list[bool]:
         return [self._append(sent) if sent.refused or sent.partition is not None else self._post(sent) for sent in batch]
 

@@ -75,6 +75,11 @@ class OnInstallation(OnKafka):
         self.checkpoints = self.checkpoints.removeprefix("file://")
         self.faults = {name: self.faults[name] for name in _OF_SERVERS} | {f"kill {part}": self._killed(part) for part in _PARTS}
 
+    @property
+    def api(self) -> str:
+        """Always the same one: another API can be some moments behind it."""
+        return self._installation.apis[0]
+
     def _killed(self, part: str) -> Callable[[random.Random], None]:
         def kill(_: random.Random) -> None:
             self.keep()

@@ -123,6 +123,10 @@ class OnKafka:
 
     # -- what the room asks
 
+    @property
+    def api(self) -> str:
+        return str(self._cluster.client.base_url).rstrip("/")
+
     def send(self, batch: Sequence[Sent]) -> list[bool]:
         return [self._acknowledged(future) for future in [self._sent(sent) for sent in batch]]
 

@@ -22,6 +22,10 @@ class Report:
     """Cells of tallies, and outcomes of histories, that were compared with the oracle's."""
     looks: int = 0
     """Boards that readers looked at during the run."""
+    streamed: int = 0
+    """States that readers of streams were sent during the run."""
+    resumed: int = 0
+    """Connections that readers of streams opened with `Last-Event-ID`."""
     archived: int = 0
     """Records in the archive, which were compared with the log's."""
     consumed: int = 0
@@ -45,6 +49,7 @@ class Report:
             f"bad ones in the dead letters with their reason: {self.bad.total()} ({_listed(self.bad)})",
             f"compared with the oracle, all equal or listed below: boards of every pool, {self.cells} cells of tallies and histories",
             f"boards checked by readers during the run: {self.looks}",
+            f"states sent to readers of streams: {self.streamed}, who resumed {self.resumed} times",
             f"records in the archive: {self.archived}",
             f"in the ratings topic: {self.consumed} agents, {self.consumed_solved} solved boards",
             f"lost: {self.lost}",

@@ -7,7 +7,7 @@ compares what readers see with what `oracle` makes of the log.
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import partial
 from typing import Final
 
@@ -20,6 +20,7 @@ from tests.chaos.helper import Helper
 from tests.chaos.oracle import mark
 from tests.chaos.readers import Readers
 from tests.chaos.report import Report
+from tests.chaos.stream_readers import StreamReaders
 from tests.chaos.system import System
 from tests.chaos.traffic import POOLS, Sent, traffic
 from tests.support.waiting import PATIENCE
@@ -36,7 +37,8 @@ def run(system: System, seed: int, *, seconds: float, outcomes: int, gap: tuple[
     stream = traffic(seed, system.partitions)
     draw, report, began = random.Random(f"faults {seed}"), Report(), time.monotonic()
     feed, watch, readers = Feed(system, stream, outcomes, seconds), Watch(system), Readers(system.reader, system.log_ends)
-    helpers: list[Helper] = [feed, watch, readers]
+    streams = StreamReaders(list(POOLS), lambda: system.api)
+    helpers: list[Helper] = [feed, watch, readers, *streams.readers]
 
     def wait(condition: Callable[[], bool], seconds: float) -> None:
         _until(condition, system, report, seconds, helpers)
@@ -52,7 +54,10 @@ def run(system: System, seed: int, *, seconds: float, outcomes: int, gap: tuple[
                 continue
             wait(lambda: False, draw.uniform(*gap))
             say(f"{time.monotonic() - began:6.1f} s, {feed.outcomes} outcomes: {name}")
-            with readers.blind() if name in system.forgetful else nullcontext():
+            with ExitStack() as blinded:
+                if name in system.forgetful:
+                    blinded.enter_context(readers.blind())
+                    blinded.enter_context(streams.blind())
                 system.faults[name](draw)
             report.faults[name] += 1
             watch.mark(name)
@@ -64,13 +69,16 @@ def run(system: System, seed: int, *, seconds: float, outcomes: int, gap: tuple[
     watch.mark("the end")
     wait(lambda: watch.caught_up, PATIENCE)
     wait(lambda: all(map(partial(is_settled, system), POOLS)), PATIENCE)
+    wait(lambda: streams.have(system.heads()), PATIENCE)
     watch.stop()
     readers.stop()
+    streams.stop()
     wait(lambda: _checkpointed(system) and _archived(system), PATIENCE)
     report.catch_up, report.seconds = watch.seconds, time.monotonic() - began
     report.records, report.looks = feed.records, readers.looks
-    report.wrong += [*readers.complaints, *(f"never caught up with: {name}" for name in watch.waiting)]
-    settle(system, feed.refused, feed.accepted, report)
+    report.streamed, report.resumed = (sum(getattr(one, name) for one in streams.readers) for name in ("states", "resumed"))
+    report.wrong += [*readers.complaints, *streams.complaints, *(f"never caught up with: {name}" for name in watch.waiting)]
+    settle(system, feed.refused, feed.accepted, streams.shown, report)
     return report
 
 

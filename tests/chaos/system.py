@@ -31,6 +31,10 @@ class System(Protocol):
     archive: str
     """URL of the archive."""
 
+    @property
+    def api(self) -> str:
+        """Address of one API, for readers of streams. It can change when the API is started again."""
+
     def send(self, batch: Sequence[Sent]) -> list[bool]:
         """Which records the log accepted. One that it did not may be there all the same."""
 

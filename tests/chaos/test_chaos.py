@@ -34,4 +34,5 @@ def test_nothing_is_lost_or_doubled(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.archived > report.records / 2
     assert report.consumed > 0
     assert report.consumed_solved > 0
+    assert report.resumed > 0
     assert "no difference" in report.verified

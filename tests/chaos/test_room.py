@@ -39,6 +39,10 @@ class Unwatched:
         self.skipped: set[tuple[int, int]] = set()
         self.checkpoints = self.archive = "memory://"
 
+    @property
+    def api(self) -> str:
+        return "http://127.0.0.1:9"
+
     def nothing(self, _: random.Random) -> None:
         return
 

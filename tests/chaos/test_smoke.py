@@ -44,4 +44,5 @@ def test_a_short_schedule_loses_and_doubles_nothing(
     assert (report.lost, report.doubled) == (0, 0)
     assert report.outcomes >= OUTCOMES
     assert report.faults.keys() == FAULTS
+    assert report.resumed > 0
     assert "no difference" in report.verified

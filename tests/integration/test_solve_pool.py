@@ -16,7 +16,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
 from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
-from services.control.records import ControlState
+from services.control.records import ControlState, FoldSettings
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -26,6 +26,8 @@ from services.wire import events
 from services.wire.events import Event, GameEvent, RetractEvent, Side
 from services.wire.pools import Kind
 from tests.support.archiving import archive
+from tests.support.folds import fold_events
+from tests.support.pools import state_of
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, published, store_of, until, working
 from tests.support.worker import counted as counted_by
@@ -38,7 +40,8 @@ def game(i: int, **changes: Any) -> GameEvent:
     """Duels with tasks, weights and meta; every fifth is a tie."""
     first, second = HANDS[i % 5], HANDS[(i + 1 + i % 3) % 5]
     sides = [Side([first], 1), Side([second], 1 if i % 5 == 0 else 2)]
-    meta = Raw(json.dumps({"lang": ("en", "de")[i % 2], "rated": i % 4 == 0}).encode())
+    length = {} if i % 50 == 47 else {"length": (i * 7 % 11 - 5) / 5}
+    meta = Raw(json.dumps({"lang": ("en", "de")[i % 2], "rated": i % 4 == 0, **length}).encode())
     task, weight = ("grass", "ice", None)[i % 3], (1.0, 0.5)[i % 2]
     tags = {"language": ("English", "German")[i % 2], "category": ("math", "law", "code")[i % 3], "time": ("blitz", "rapid")[i % 4 // 2]}
     tagged: dict[str, Any] = {} if i % 10 == 9 else {"tags": tags}
@@ -80,7 +83,17 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
             (folder / "aliases.csv").write_text("alias,agent\npebble,rock\n")
             with working(settings, log):
                 until(lambda: published(settings) == len(counted()), "the retracted games count no more")
-                equirank("pools", "settings", POOL, "--set", "bans=well", "--set", f"aliases=@{folder / 'aliases.csv'}")
+                equirank(
+                    "pools",
+                    "settings",
+                    POOL,
+                    "--set",
+                    "bans=well",
+                    "--set",
+                    f"aliases=@{folder / 'aliases.csv'}",
+                    "--set",
+                    "features=length",
+                )
                 until(lambda: published(settings) == len(edited(counted())), "the generation with bans and aliases serves")
         yield settings
 
@@ -171,6 +184,31 @@ def test_positions_cut_out_what_was_sent_there(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused(words: tuple[str, ...], rule: str) -> None:
     with pytest.raises(RatingsError, match=rule):
         equirank("solve", *words)
+
+
+CONTEXTUAL = "contextual_bradley_terry"
+
+
+def featured(arrays: Any) -> tuple[dict[str, float], Any]:
+    """Ratings and features of the fit that the service makes of a pool's arrays."""
+    result = methods.solve(CONTEXTUAL, methods.problem_for(CONTEXTUAL, Kind.GAMES, arrays), {"prior": 1.0}, None, "keep")
+    return {row.agent: row.rating for row in result.agents}, result.extra["features"]
+
+
+def test_the_features_of_the_pool_count_offline_as_in_its_solves(settings: Settings) -> None:
+    found = CheckpointStore(settings.checkpoint_url).recover(HOME, [])
+    assert found is not None
+    (answer,) = solved("--pool", POOL, "--method", CONTEXTUAL, "--param", "prior=1")
+    assert (ratings(answer), answer["extra"]["features"]) == featured(found[1][found[0].pools[0].object])
+    assert answer["extra"]["games_left_out"] == {"without all features": sum(b"length" not in bytes(one.meta) for one in edited(counted()))}
+    words = ("--method", CONTEXTUAL, "--param", "prior=1", "--where", "language=English", "--slice-by", "category")
+    slices = {answer["extra"]["slice"]["value"]: answer for answer in solved("--pool", POOL, *words)}
+    assert list(slices) == ["code", "law", "math"]
+    for category, of_slice in slices.items():
+        state = state_of(fold=FoldSettings(features=("length",)))
+        tags = {"language": "English", "category": category}
+        assert fold_events(state, [one for one in edited(counted()) if tags.items() <= tags_of(one).items()]) == []
+        assert (ratings(of_slice), of_slice["extra"]["features"]) == featured(state.arrays())
 
 
 def tags_of(one: GameEvent) -> dict[str, str]:

@@ -33,6 +33,10 @@ class Events:
         self.response, self.id = response, ""
         self._events = self._parsed()
 
+    def __iter__(self) -> Iterator[Event]:
+        """All further events, comments included."""
+        return self._events
+
     def next(self, name: str, holds: Callable[[Any], bool] = lambda _: True) -> Event:
         """The next event of this name whose data has a property. Other events are left out."""
         return next(event for event in self._events if event.name == name and holds(event.data))

@@ -12,6 +12,7 @@ import pytest
 from tests.support.installation import Installation
 
 ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "services/client"
 UV = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 UNREACHABLE = re.compile(
     r"dns error|failed to lookup|network (connectivity|is unreachable)|connection (refused|reset)|timed out|failed to fetch", re.IGNORECASE
@@ -28,9 +29,9 @@ def uv(*arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def build(folder: Path) -> Path:
-    """Build the wheel in `folder`. Returns its path."""
-    uv("build", "--wheel", "--quiet", "--out-dir", str(folder))
+def build(folder: Path, project: Path = ROOT) -> Path:
+    """Build the wheel of a project in `folder`. Returns its path."""
+    uv("build", "--wheel", "--quiet", "--out-dir", str(folder), str(project))
     (wheel,) = folder.glob("*.whl")
     return wheel
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.installation import until
-from tests.support.wheel import ROOT, Environment, InstalledWheel, build
+from tests.support.wheel import CLIENT, ROOT, Environment, InstalledWheel, build
 
 EVERY_MODULE = """
 import gc, importlib, pkgutil, sys
@@ -65,11 +65,30 @@ def test_the_library_brings_six_packages_and_their_compiler(library: Environment
 def test_the_library_installs_no_package_named_services(library: Environment) -> None:
     assert library.python_output("from importlib.util import find_spec; print(find_spec('services'))").strip() == "None"
     ours = "from importlib.metadata import files; print(*sorted({f.parts[0] for f in files('equirank') if f.suffix == '.py'}))"
-    assert library.python_output(ours).split() == ["equirank_client", "equirank_services", "ratings_core"]
+    assert library.python_output(ours).split() == ["equirank_services", "ratings_core"]
 
 
-def test_the_client_is_a_package_of_the_wheel(service: Environment) -> None:
-    assert service.python_output("import equirank_client as c; print(c.__file__)").startswith(str(service.packages))
+@pytest.mark.smoke
+def test_the_client_brings_httpx_and_msgspec_and_nothing_else_of_equirank(tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "env")
+    environment.make()
+    environment.install(str(build(tmp_path / "wheel", CLIENT)))
+    assert environment.python_output("import equirank_client as c; print(c.__file__)").startswith(str(environment.packages))
+    installed = "from importlib.metadata import distributions as all; print(*sorted(d.name for d in all()))"
+    needed = {"anyio", "certifi", "h11", "httpcore", "httpx", "idna", "msgspec", "sniffio", "typing_extensions"}
+    assert set(environment.python_output(installed).split()) - needed == {"equirank-client"}
+
+
+@pytest.mark.smoke
+def test_an_editable_install_copies_nothing_but_the_launcher(tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "env")
+    environment.make()
+    environment.install("--no-deps", "-e", str(ROOT), "-e", str(CLIENT))
+    copied = {path.relative_to(environment.packages).as_posix() for path in environment.packages.rglob("*.py")}
+    assert {name for name in copied if name.startswith(("equirank", "ratings_core", "services"))} == {"equirank_services/__init__.py"}
+    for name, folder in (("equirank_client", CLIENT), ("ratings_core", ROOT), ("services", ROOT)):
+        where = f"from importlib.util import find_spec; print(find_spec({name!r}).origin)"
+        assert environment.python_output(where).strip() == str(folder / name / "__init__.py")
 
 
 def test_no_module_of_the_library_compiles_or_loads_a_kernel_when_it_is_imported(library: Environment) -> None:

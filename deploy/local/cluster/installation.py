@@ -97,6 +97,11 @@ class Installation:
         """The Kafka brokers."""
         return self._brokers.brokers
 
+    @property
+    def apis(self) -> Sequence[str]:
+        """The address of each API, without nginx."""
+        return [f"http://127.0.0.1:{port}" for port in self._api_ports]
+
     def pid(self, part: str) -> int:
         """The process of a part, such as `engine`."""
         return self._parts[part].pid

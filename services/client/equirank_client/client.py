@@ -69,13 +69,13 @@ class Client(Connection):
         `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentOutcomes)
 
-    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> Download:
+    def download_agent_outcomes(self, pool: str, agent: str, *, format: Literal['jsonl'] = 'jsonl', cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> Download:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
         Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
         `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'format': format, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='*/*', repeatable=True))
 
     def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
@@ -92,14 +92,14 @@ class Client(Connection):
         unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Download:
+    def download_board(self, pool: str, method: str, *, format: Literal['csv', 'jsonl', 'arrow', 'parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Download:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
         unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'format': format, 'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept='*/*', repeatable=True))
 
     def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None, slice: str | None = None) -> Board:
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
@@ -243,9 +243,9 @@ class Client(Connection):
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
         return self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def download_season_board(self, pool: str, season: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None, slice: str | None = None) -> Download:
+    def download_season_board(self, pool: str, season: str, method: str, *, format: Literal['csv', 'jsonl', 'arrow', 'parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None, slice: str | None = None) -> Download:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'format': format, 'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept='*/*', repeatable=True))
 
     def freshz(self, *, pool: str | None = None) -> Freshness:
         r"""Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.
@@ -331,13 +331,13 @@ class AsyncClient(AsyncConnection):
         `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentOutcomes)
 
-    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AsyncDownload:
+    def download_agent_outcomes(self, pool: str, agent: str, *, format: Literal['jsonl'] = 'jsonl', cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AsyncDownload:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
         Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
         `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'format': format, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='*/*', repeatable=True))
 
     async def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
@@ -354,14 +354,14 @@ class AsyncClient(AsyncConnection):
         unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AsyncDownload:
+    def download_board(self, pool: str, method: str, *, format: Literal['csv', 'jsonl', 'arrow', 'parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AsyncDownload:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
         unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'format': format, 'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept='*/*', repeatable=True))
 
     async def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None, slice: str | None = None) -> Board:
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
@@ -505,9 +505,9 @@ class AsyncClient(AsyncConnection):
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def download_season_board(self, pool: str, season: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None, slice: str | None = None) -> AsyncDownload:
+    def download_season_board(self, pool: str, season: str, method: str, *, format: Literal['csv', 'jsonl', 'arrow', 'parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None, slice: str | None = None) -> AsyncDownload:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'format': format, 'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional, 'slice': slice}, accept='*/*', repeatable=True))
 
     async def freshz(self, *, pool: str | None = None) -> Freshness:
         r"""Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.

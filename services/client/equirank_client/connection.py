@@ -17,6 +17,8 @@ from equirank_client.events import Event, EventParser, Lines
 T = TypeVar("T")
 Failure: TypeAlias = httpx.Response | httpx.RequestError
 """Why a request has to be sent again."""
+NEXT_HEADER: Final = "Equirank-Next"
+"""Header with the cursor of the next page, of formats that have no place for it."""
 SILENCE_SECONDS: Final = 60.0
 """Longest silence of a stream of events before the connection is opened again. The server sends comments more often."""
 
@@ -122,6 +124,12 @@ class Download(AbstractContextManager["Download"]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Close the answer."""
         self._response.close()
+
+    @property
+    def next(self) -> str | None:
+        """Cursor of the page after this one; None on the last page, and of answers that have no pages."""
+        found: str | None = self._response.headers.get(NEXT_HEADER)
+        return found
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the parts of the answer."""
@@ -266,6 +274,12 @@ class AsyncDownload(AbstractAsyncContextManager["AsyncDownload"]):
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Close the answer."""
         await self._response.aclose()
+
+    @property
+    def next(self) -> str | None:
+        """Cursor of the page after this one; None on the last page, and of answers that have no pages."""
+        found: str | None = self._response.headers.get(NEXT_HEADER)
+        return found
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the parts of the answer."""

@@ -936,7 +936,7 @@ class GamesRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     losses: float
 
 
-class Generation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Generation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field='type', tag='generation'):
     r"""An immutable description of how a pool is folded. start: Log offset at which it begins to count outcomes."""
 
     pool: str
@@ -979,7 +979,7 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     confirm: bool = False
 
 
-class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field='type', tag='wanted'):
     r"""A request for a new generation of a pool. The newest request of a pool counts.
 
 The shard that owns the pool makes the generation, because the shard has the log positions.
@@ -1291,7 +1291,7 @@ class MethodChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """
 
     method: str
-    chosen: dict[str, float | int | str | bool] | None
+    chosen: dict[str, float | str | bool] | None
     why_not: str | None
     slices: list[str] = []
 

@@ -1,6 +1,6 @@
 """Problems from the arrays of a checkpointed pool."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,23 @@ def featured(arrays: Mapping[str, NDArray[Any]]) -> FeaturesInput:
         InputError: The pool keeps no features, or no game has had all of them yet.
     """
     kept = part(arrays, "features")
-    games = FeaturedGames.from_arrays(kept) if kept else None
+    return featured_problem(FeaturedGames.from_arrays(kept) if kept else None, Roster.from_arrays(part(arrays, "agents")).names())
+
+
+def featured_problem(games: FeaturedGames | None, names: Sequence[str]) -> FeaturesInput:
+    """The problem of games with features. Only agents that played one of these games are included.
+
+    Args:
+        games: The games; None if none are kept.
+        names: Names of all agents, by their ids.
+
+    Raises:
+        InputError: There is no game with all features.
+    """
     if games is None or not len(games):
         known = [] if games is None else list(games.names)
         raise InputError("features", known, "must be numbers in the `meta` of at least one game of two agents")
-    rows, names = games.rows(), Roster.from_arrays(part(arrays, "agents")).names()
+    rows = games.rows()
     ids, sides = np.unique(np.concatenate([rows.first, rows.second]), return_inverse=True)
     first, second = sides[: len(games)].astype(np.int64), sides[len(games) :].astype(np.int64)
     order = np.arange(len(games), dtype=np.int64)

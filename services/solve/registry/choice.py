@@ -34,7 +34,7 @@ class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     method: str
-    chosen: dict[str, Value] | None
+    chosen: dict[str, float | str | bool] | None  # not `Value`: with int and float, a number would match two types of the OpenAPI document
     why_not: str | None
     slices: list[str] = []
 

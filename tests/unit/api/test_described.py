@@ -8,7 +8,7 @@ import pytest
 
 from services.api.app import openapi_document
 from services.boards.store.protocol import LiveBoard
-from tests.support.api import NOW, Running
+from tests.support.api import NOW, Running, check_answer
 from tests.support.boards import head_of
 
 TOLD_ELSEWHERE = frozenset({"title", "description", "pattern", "examples"})
@@ -174,3 +174,21 @@ def test_operations_have_names_of_python_and_each_answer_an_example(api: Running
     for content in found:
         schema = {**content["schema"], "components": document["components"]}
         jsonschema.validate(content["example"], schema, jsonschema.Draft202012Validator)
+
+
+def test_a_field_that_only_tells_types_apart_is_described(api: Running) -> None:
+    """The records of the control log that answers hold have one, and their objects allow no field that is not described."""
+    schemas = openapi_document()["components"]["schemas"]
+    assert {schemas[name]["properties"]["type"]["const"] for name in ("Generation", "GenerationRequest")} == {"generation", "wanted"}
+    assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    assert api.client.post("/v1/pools/blitz/generations", json={"bans": ["eve"]}).status_code == 202
+    answer = api.client.get("/v1/pools/blitz/generations").json()
+    assert answer["waiting"]["type"] == "wanted"
+    check_answer(answer, "Generations")
+
+
+def test_a_number_is_of_one_type(api: Running) -> None:
+    assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    chosen = api.client.put("/v1/pools/blitz/methods", json={"methods": {"bradley_terry": {"prior": 1.0}}})
+    assert chosen.status_code == 200
+    check_answer(chosen.json(), "MethodChoices")

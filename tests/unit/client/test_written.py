@@ -7,7 +7,7 @@ import httpx
 import msgspec
 import pytest
 
-from scripts.reference_api import api_page, client_example, client_methods, client_structs, routes
+from scripts.reference_api import api_page, client_examples, client_methods, client_structs, routes
 
 ROW = {
     "type": "object",
@@ -25,10 +25,15 @@ ROW = {
 ONE = {"$ref": "#/components/schemas/Row"}
 BINARY = {"schema": {"type": "string", "format": "binary"}}
 POOL = {"name": "pool", "in": "path", "required": True, "schema": {"type": "string"}}
-FORMAT = {"name": "format", "in": "query", "required": False, "schema": {"type": "string"}}
+FORMAT = {
+    "name": "format",
+    "in": "query",
+    "required": False,
+    "schema": {"oneOf": [{"$ref": "#/components/schemas/Format"}, {"type": "null"}]},
+}
 FROM = {"name": "from", "in": "query", "required": False, "schema": {"type": "integer"}}
 DOCUMENT = {
-    "components": {"schemas": {"Row": ROW, "Kind": {"type": "string", "enum": ["a", "b"]}}},
+    "components": {"schemas": {"Row": ROW, "Kind": {"type": "string", "enum": ["a", "b"]}, "Format": {"enum": ["json", "csv"]}}},
     "paths": {
         "/rows/{pool}": {
             "get": {
@@ -83,17 +88,17 @@ def test_methods_read_json_other_media_types_and_events(written: dict[str, objec
                 return httpx.Response(200, text='id: 7\ndata: {"n": 1}\n\n')
             case "text/event-stream":
                 return httpx.Response(204)
-            case "text/csv":
-                return httpx.Response(200, text="a,b\n")
+            case "*/*":
+                return httpx.Response(200, text="a,b\n", headers={"Equirank-Next": "c"})
         return httpx.Response(200, json={"from": "x", "kind": "a"})
 
     with written["Client"]("http://here", transport=httpx.MockTransport(answer), sleep=lambda _: None) as client:  # type: ignore[operator]
         assert client.get_rows("p", from_=3).from_ == "x"
-        with client.download_rows("p", accept="text/csv") as download:
-            assert b"".join(download.chunks()) == b"a,b\n"
+        with client.download_rows("p") as download:
+            assert (b"".join(download.chunks()), download.next) == (b"a,b\n", "c")
         with client.stream_rows("p") as events:
             assert [event.json() for event in events] == [{"n": 1}]
-    assert [str(request.url.query, "ascii") for request in asked] == ["from=3", "", "", ""]
+    assert [str(request.url.query, "ascii") for request in asked] == ["from=3", "format=csv", "", ""]
     assert [request.headers.get("last-event-id") for request in asked] == [None, None, None, "7"]
 
 
@@ -102,4 +107,5 @@ def test_the_page_has_each_route_once_and_escapes_its_cells() -> None:
     assert [route.name for route in routes(DOCUMENT)] == ["get_rows", "stream_rows"]
     assert page.count("### get_rows\n") == page.count("### stream_rows\n") == 1
     assert "Where \\| it is." in page
-    assert "for event in events" in client_example(routes(DOCUMENT)[1], DOCUMENT["components"]["schemas"])  # type: ignore[index]
+    (example,) = client_examples(routes(DOCUMENT)[1], DOCUMENT["components"]["schemas"])  # type: ignore[index]
+    assert "for event in events" in example

@@ -292,6 +292,11 @@ def pins(lock: str) -> dict[str, list[str]]:
     return {name: [text for other, text in blocks if other == name] for name, _ in blocks}
 
 
+def test_the_client_has_the_version_of_the_service() -> None:
+    client = tomllib.loads((ROOT / "services/client/pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert client["version"] == PROJECT["version"]
+
+
 def test_every_runtime_dependency_has_its_reason() -> None:
     reasons = re.findall(r"^\| ([\w, ().-]+) \|", (ROOT / "docs/decisions/0001-dependencies.md").read_text(encoding="utf-8"), re.MULTILINE)
     explained = {name.split(" ")[0] for reason in reasons for name in reason.split(", ")}
