@@ -1,6 +1,6 @@
 """Connected components of graphs, such as the graph of agents and their results."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -11,7 +11,7 @@ from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 
 Labels: TypeAlias = NDArray[np.int64]
-Connection: TypeAlias = Literal["strong", "weak"]
+Nodes: TypeAlias = NDArray[np.integer[Any]]
 
 
 def strong_components(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], size: int) -> Labels:
@@ -20,12 +20,20 @@ def strong_components(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer
     tails, heads: integers (k,). Returns int64 (size,): a label per node; labels count up from 0 in the order of each component's smallest
     node. Raises `InputError` unless tails and heads have equal length and contain nodes.
     """
-    return _labels(tails, heads, size, "strong")
+    tails, heads, size = _arcs(tails, heads, size)
+    if len(tails) and _reaches_all(tails, heads, size) and _reaches_all(heads, tails, size):
+        return np.zeros(size, np.int64)
+    arcs = scipy.sparse.csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size))
+    _, component = scipy.sparse.csgraph.connected_components(arcs, directed=True, connection="strong")
+    _, first = np.unique(component, return_index=True)
+    renamed = np.empty(len(first), np.int64)
+    renamed[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(renamed[component], np.int64)
 
 
 def weak_components(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], size: int) -> Labels:
-    """Components of the same graph without the direction of its arcs; labels as in `strong_components`."""
-    return _labels(tails, heads, size, "weak")
+    """Components of the same graph without the direction of its arcs; labels and errors as in `strong_components`."""
+    return _united(*_arcs(tails, heads, size))
 
 
 def members(labels: Labels) -> list[list[int]]:
@@ -36,19 +44,42 @@ def members(labels: Labels) -> list[list[int]]:
     return [part.tolist() for part in np.split(order, ends)[:-1]]
 
 
-def _labels(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], size: int, connection: Connection) -> Labels:
+def _arcs(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], size: int) -> tuple[Nodes, Nodes, int]:
+    """The arguments, checked."""
     size = checks.count("size", size, high=checks.MAX_IDS)
     tails, heads = _nodes("tails", tails, size), _nodes("heads", heads, size)
     if len(tails) != len(heads):
         raise InputError("heads", len(heads), f"must have the length of tails, {len(tails)}")
-    if len(tails) and _reaches_all(tails, heads, size) and _reaches_all(heads, tails, size):
-        return np.zeros(size, np.int64)
-    arcs = scipy.sparse.csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size))
-    _, component = scipy.sparse.csgraph.connected_components(arcs, directed=True, connection=connection)
-    _, first = np.unique(component, return_index=True)
-    renamed = np.empty(len(first), np.int64)
-    renamed[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(renamed[component], np.int64)
+    return tails, heads, size
+
+
+@kernel
+def _united(tails: Nodes, heads: Nodes, size: int) -> Labels:
+    """Labels of the components, by union-find: the root of a set is its smallest node, and each search halves the path that it takes.
+
+    scipy finds the same ones, but its sparse matrices take a fifth of a second to load.
+    """
+    parent = np.arange(size)
+    for arc in range(len(tails)):
+        a, b = tails[arc], heads[arc]
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        while parent[b] != b:
+            parent[b] = parent[parent[b]]
+            b = parent[b]
+        if a < b:
+            parent[b] = a
+        else:
+            parent[a] = b
+    labels, components = np.empty(size, np.int64), 0
+    for node in range(size):
+        if parent[node] == node:
+            labels[node] = components
+            components += 1
+        else:
+            labels[node] = labels[parent[node]]
+    return labels
 
 
 @kernel

@@ -17,8 +17,6 @@ def separate_groups(counts: PairCounts, agents: int) -> dict[str, object]:
     """
     if not len(counts):
         return {}
-    tails = np.concatenate([counts.first, counts.second])
-    heads = np.concatenate([counts.second, counts.first])
-    labels = weak_components(tails, heads, agents)  # arcs both ways: its short search then finds most graphs connected
+    labels = weak_components(counts.first, counts.second, agents)
     groups = len(np.unique(labels[counts.first]))
     return {"separate_groups": groups} if groups > 1 else {}
