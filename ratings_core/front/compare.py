@@ -15,9 +15,10 @@ from ratings_core.front.figures import figure
 from ratings_core.front.rate import checked_method, read, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
+from ratings_core.front.remarks import remarks
 from ratings_core.front.tables import drawn, drawn_html, number
 from ratings_core.options import Value
-from ratings_core.ranking import normalised_kendall_tau
+from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
 
 METHODS: Final = ("elo", "bradley_terry", "maximal_lottery", "copeland")
@@ -31,7 +32,8 @@ class Comparison:
     Attributes:
         ratings: Method -> its result, in the order in which the methods were given. All results have the same agents.
         distances: float64 (methods, methods), share of the pairs of agents that two methods order differently, from 0 to 1; a pair that is
-            tied in exactly one of the rankings counts half (Kendall's distance).
+            tied in exactly one of the rankings counts half (Kendall's distance). Of the agents that both rate; NaN if these are fewer than
+            two.
     """
 
     ratings: Mapping[str, Rating]
@@ -49,13 +51,14 @@ class Comparison:
         return self.ratings[method]
 
     def table(self) -> Any:
-        """Rating and rank of each agent by each method, as an Arrow table, in order of the first method."""
+        """Rating and rank of each agent by each method, as an Arrow table, in order of the first method. Without a rating, a rank is null."""
         import pyarrow as pa  # noqa: PLC0415 - takes time to load
 
         order = self._order()
         columns: dict[str, Any] = {"agent": [self.names[i] for i in order]}
         for method, rating in self.ratings.items():
-            columns |= {f"{method}_rank": rating.ranking.rank[order], method: rating.ratings[order]}
+            rank = pa.array(rating.ranking.rank[order], mask=np.isnan(rating.ratings[order]))
+            columns |= {f"{method}_rank": rank, method: rating.ratings[order]}
         return pa.table(columns, metadata={"equirank_version": release()})
 
     def plot(self, agents: int = SHOWN) -> Any:
@@ -106,6 +109,14 @@ class Comparison:
             if len(self.names) > 2 and 2 * apart < len(self.names):
                 yield method, apart
 
+    def _remarks(self) -> list[str]:
+        """What the tables of the methods say of agents without a rating and of groups: once if all say it, else with the method."""
+        said: dict[str, list[str]] = {}
+        for method, rating in self.ratings.items():
+            for line in remarks(rating.extra, int(np.isnan(rating.ratings).sum()), len(rating)):
+                said.setdefault(line, []).append(method)
+        return [line if len(of) == len(self.ratings) else f"{', '.join(of)}: {line}" for line, of in said.items()]
+
     def _title(self) -> str:
         return f"{len(self.ratings)} methods on {len(self.names)} agents"
 
@@ -115,19 +126,24 @@ class Comparison:
     def _rows(self) -> list[list[str]]:
         shown = self._order()[:SHOWN]
         columns = [(rating.ratings, rating.ranking.rank) for rating in self.ratings.values()]
-        return [[self.names[i], *(cell for values, ranks in columns for cell in (number(values[i]), str(ranks[i])))] for i in shown]
+        return [[self.names[i], *(cell for values, ranks in columns for cell in _cells(values[i], ranks[i]))] for i in shown]
 
     def _more(self) -> list[str]:
         methods = list(self.ratings)
         lines = [f"... and {len(self.names) - SHOWN} more"] if len(self.names) > SHOWN else []
         lines += [f"{method} ties all but {n}; a pair that only one method ties counts half" for method, n in self._mostly_tied()]
+        lines += self._remarks()
         pairs = [
-            f"{first} and {second} {100 * self.distances[i, j]:.1f} %"
+            f"{first} and {second} " + ("-" if np.isnan(self.distances[i, j]) else f"{100 * self.distances[i, j]:.1f} %")
             for i, first in enumerate(methods)
             for j, second in enumerate(methods)
             if i < j
         ]
         return [*lines, f"pairs of agents in another order: {', '.join(pairs)}"] if pairs else lines
+
+
+def _cells(rating: float, rank: int) -> tuple[str, str]:
+    return (number(rating), "-" if np.isnan(rating) else str(rank))
 
 
 def _names_at(ranks: NDArray[np.int64], shown: Sequence[int], names: Sequence[str]) -> dict[int, list[str]]:
@@ -175,9 +191,12 @@ def compare(
 
 
 def _distances(ratings: Sequence[Rating]) -> Floats:
+    """Kendall distances of the orders of the agents that both methods rate; NaN if these are fewer than two."""
     table = np.zeros((len(ratings), len(ratings)))
     for i, first in enumerate(ratings):
         for j, second in enumerate(ratings):
             if i < j:
-                table[i, j] = table[j, i] = normalised_kendall_tau(first.ranking, second.ranking)
+                both = np.isfinite(first.ratings) & np.isfinite(second.ratings)
+                orders = [Ranking.from_scores(-one.ranking.rank[both].astype(np.float64)) for one in (first, second)]
+                table[i, j] = table[j, i] = normalised_kendall_tau(*orders) if both.sum() > 1 else np.nan
     return table

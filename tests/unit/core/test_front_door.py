@@ -137,6 +137,19 @@ def test_every_table_says_that_groups_never_met_and_ranks_nobody_unrated_last() 
     assert rating.table()["rank"].null_count == 1
 
 
+def test_a_comparison_says_what_the_tables_of_its_methods_say() -> None:
+    games = [("top", "a"), ("top", "b"), *[("a", "b"), ("b", "a")] * 2, *[("x", "y"), ("y", "x")] * 2]
+    compared = compare(games, ["bradley_terry", "elo"])
+    lines = str(compared).splitlines()
+    assert "2 groups of agents that never met: no game orders them against each other" in lines
+    assert any(line.startswith("bradley_terry: 1 without a rating: no chains of wins") for line in lines)
+    assert next(line for line in lines if line.startswith("top")).split()[1:3] == ["-", "-"]
+    assert compared.table()["bradley_terry_rank"].null_count == 1
+    nobody = compare([("a", "b"), ("b", "c"), ("a", "c")], ["bradley_terry", "elo"])
+    assert np.isnan(nobody.distances[0, 1])
+    assert "pairs of agents in another order: bradley_terry and elo -" in str(nobody)
+
+
 def test_an_option_that_is_almost_an_argument_names_it() -> None:
     for name, near in (("interval", "intervals"), ("column", "columns")):
         with pytest.raises(InputError, match=f"an argument of rate such as {near}"):
