@@ -142,7 +142,7 @@ async def list_agents(
     index = await here.agents.get(head, of_slice)
     read = partial(agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method, part=of_slice)
     known = partial(_known, here, head, index, hidden=hidden)
-    return await here.workers.searches.run(lambda: _listed(here, partial(read, provisional=here.settings.provisional, known=known())))
+    return await here.workers.searches.run(lambda: _listed(here, partial(read, known=known())))
 
 
 @get(
@@ -370,7 +370,7 @@ def _profile(
     here: Context, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, hidden: bool, part: SliceName | None
 ) -> AgentProfile:
     known = KnownAgents(here.pool_agents.details(head.pool), None, hidden)
-    found = profile(here.store, head, index, name, now=here.clock(), provisional=here.settings.provisional, known=known, part=part)
+    found = profile(here.store, head, index, name, now=here.clock(), known=known, part=part)
     if found is None:
         raise _no_agent(here, head, name, part)
     return found

@@ -39,7 +39,6 @@ from services.boards.slice_boards import SliceName, activity_of, dimension_of, i
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.boards.visible_findings import visible_insight
-from services.runtime.settings import Provisional
 from services.solve.planning.jobs import JobStatus
 from services.solve.registry.choice import choices
 from services.wire.pools import check_pool_name
@@ -80,7 +79,6 @@ Summary: TypeAlias = Annotated[int, QueryParameter(ge=0, le=200, description="Nu
 def built(
     store: RedisStore,
     directory: Directory,
-    provisional: Provisional,
     clock: Callable[[], float],
     agents: PoolAgents,
     asked: Asked,
@@ -92,7 +90,7 @@ def built(
     """
     match asked.kind:
         case "boards":
-            return _summary(store, directory, provisional, clock(), agents, asked, known)
+            return _summary(store, directory, clock(), agents, asked, known)
         case "board":
             read: Callable[..., Board | None]
             if asked.selects:
@@ -100,7 +98,7 @@ def built(
                 read = partial(filtered.page, store, selection(agents, columns, asked), None, asked.rows)
             else:
                 read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
-            board = read(now=clock(), provisional=provisional)
+            board = read(now=clock())
             return None if board is None else agents.compared(agents.columns_of(board, store).board(board), store, clock())
         case "insight":
             found = insight(store.solved, asked.pool, now=clock())
@@ -114,9 +112,8 @@ def selection(agents: PoolAgents, columns: AgentColumns, asked: Asked) -> filter
 
 
 def _summary(
-    store: RedisStore, directory: Directory, provisional: Provisional, now: float, agents: PoolAgents, asked: Asked,
-    known: Mapping[str, Board],
-) -> Boards | None:  # fmt: skip
+    store: RedisStore, directory: Directory, now: float, agents: PoolAgents, asked: Asked, known: Mapping[str, Board]
+) -> Boards | None:
     head, created = store.live.head(asked.pool), directory.seen().get(asked.pool)
     if head is None and created is None:
         return None
@@ -130,11 +127,7 @@ def _summary(
         methods = found
         names = [part.board(method) for method in (*methods.live, *methods.solved)] if asked.rows else []
     unknown = [method for method in names if method not in known]
-    read = (
-        boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional, everyone=False)
-        if head and unknown
-        else []
-    )
+    read = boards.first_rows(store, head, unknown, count=asked.rows, now=now, everyone=False) if head and unknown else []
     columns = agents.columns(asked.pool, head, asked.part)
     shown = {**known, **{board.name: agents.compared(columns.board(board), store, now) for board in read}}
     counted = agents.last_day(head, now) if head and asked.rows and not asked.part else None
@@ -224,8 +217,8 @@ def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read:
 @reads
 def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11, part: SliceText = None) -> Board:
     """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
-    provisional, name, board_of = here.settings.provisional, agent_name(agent), board_name(method, part)
-    around = partial(boards.around, here.store, pool, board_of, name, count=count, now=here.clock(), provisional=provisional)
+    name, board_of = agent_name(agent), board_name(method, part)
+    around = partial(boards.around, here.store, pool, board_of, name, count=count, now=here.clock())
 
     def read() -> Board | None:
         return None if here.pool_agents.details(pool).is_hidden(name) else around()
@@ -314,7 +307,7 @@ def _answer_uncached(here: Context, asked: Asked) -> Value:
     if asked.kind == "insight":
         published(here, asked.pool)
         return insight(here.store.solved, asked.pool, now=here.clock())
-    read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, here.pool_agents, asked)
+    read = partial(built, here.store, here.directory, here.clock, here.pool_agents, asked)
     what = f"board {method_of(asked.method)}{' of this slice' if method_of(asked.method) != asked.method else ''}"
     if not asked.method:
         what = f"slice {asked.part} (GET /v1/pools/{asked.pool}/slices lists the slices)" if asked.part else "boards"
@@ -326,8 +319,7 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor 
 
     everyone: as of `services.boards.reading.board`; a cursor has its own choice.
     """
-    pool, method, store = asked.pool, asked.name, here.store
-    now, provisional = here.clock(), here.settings.provisional
+    pool, method, store, now = asked.pool, asked.name, here.store, here.clock()
     read: Callable[[], Board | None]
     if asked.agents is not None:
         names = [check_name(name, "agents") for name in asked.agents]
@@ -335,12 +327,11 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor 
     elif asked.selects:
         read = partial(_get_filtered, here, asked, cursor, count, everyone=everyone)
     elif count is None:
-        read = partial(boards.whole, store, pool, method, now=now, provisional=provisional)
+        read = partial(boards.whole, store, pool, method, now=now)
     elif isinstance(cursor, Cursor):
-        read = partial(boards.resumed, store, cursor, count=count, now=now, provisional=provisional)
+        read = partial(boards.resumed, store, cursor, count=count, now=now)
     else:
-        read = partial(boards.board, store, pool, method, start=asked.begin, count=count, everyone=everyone)
-        read = partial(read, now=now, provisional=provisional)
+        read = partial(boards.board, store, pool, method, start=asked.begin, count=count, now=now, everyone=everyone)
     try:
         return read_or_raise(here, pool, method, board_text(asked.method, asked.part), read)
     except boards.WithoutRow as error:
@@ -356,12 +347,12 @@ def _get_filtered(
     """Read rows that match filters. count, everyone: as of `_get_newest`. Raises `InputError`, `ReplacedBoard`."""
     columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool), slice_text(asked.part))
     selected = selection(here.pool_agents, columns, asked.asked())._replace(everyone=everyone)
-    now, provisional = here.clock(), here.settings.provisional
+    now = here.clock()
     if count is None:
-        return filtered.complete(here.store, selected._replace(everyone=True), now=now, provisional=provisional)
+        return filtered.complete(here.store, selected._replace(everyone=True), now=now)
     if not isinstance(cursor, FilterCursor):
-        return filtered.page(here.store, selected, None, count, now=now, provisional=provisional)
-    return filtered.page(here.store, selected._replace(everyone=cursor.everyone), cursor, count, now=now, provisional=provisional)
+        return filtered.page(here.store, selected, None, count, now=now)
+    return filtered.page(here.store, selected._replace(everyone=cursor.everyone), cursor, count, now=now)
 
 
 def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> Board | None:
@@ -369,7 +360,7 @@ def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> 
     hidden = [] if asked.hidden else [name for name in names if here.pool_agents.details(asked.pool).is_hidden(name)]
     if hidden:
         raise boards.WithoutRow(asked.method, hidden)
-    return boards.of_agents(here.store, asked.pool, asked.name, names, now=here.clock(), provisional=here.settings.provisional)
+    return boards.of_agents(here.store, asked.pool, asked.name, names, now=here.clock())
 
 
 def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, when: When, count: int | None) -> Board:

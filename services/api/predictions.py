@@ -121,7 +121,7 @@ def list_fair_opponents(
     text = slice_text(part)
     read = partial(
         fair_opponents, here.store, agent=agent_name(agent), count=count, method=method, leading=here.pool_agents.leading_method(pool),
-        now=here.clock(), provisional=here.settings.provisional, part=text,
+        now=here.clock(), part=text,
     )  # fmt: skip
     return _read(here, pool, lambda head: read(head, leaves_out=here.pool_agents.details(head.pool).is_hidden), text)
 

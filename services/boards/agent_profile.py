@@ -16,7 +16,6 @@ from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.control.details import AgentDetails
-from services.runtime.settings import PROVISIONAL, Provisional
 from services.wire.pools import Kind
 
 _TASKS_LISTED: Final = 10
@@ -28,12 +27,13 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     Attributes:
         source: `live` or `solved`, as on boards.
         rating: Rating of the agent; None if the method cannot rate it.
-        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        rank: Rank of the agent among the settled ones. 1 is best, and equal ratings share a rank. None if the agent is provisional.
         total: Number of agents on the board.
+        ranked: Number of settled agents on the board.
         generation: Generation of the pool that the board is of.
         position: Log offset up to which outcomes were counted.
         age_seconds: Seconds since the board was published or solved.
-        provisional: Whether the rating is uncertain, as on boards.
+        provisional: Whether there is too little evidence for a rank, as on boards.
         low: Lower end of the rating's interval.
         high: Upper end of this interval.
         rank_low: Best rank in the rank's interval.
@@ -43,8 +43,9 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     source: str
     rating: float | None
-    rank: int
+    rank: int | None
     total: int
+    ranked: int
     generation: int
     position: int
     age_seconds: float
@@ -155,7 +156,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile(
-    store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float, provisional: Provisional = PROVISIONAL,
+    store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float,
     known: KnownAgents | None = None, part: SliceName | None = None,
 ) -> AgentProfile | None:  # fmt: skip
     """The profile of an agent; None if the agent is on no board of the pool or of the slice, or is left out.
@@ -166,7 +167,6 @@ def profile(
         index: The index of the pool or the slice, of the generation of `head`; or why it is missing.
         name: Name of the agent.
         now: Seconds since 1970.
-        provisional: Rules that mark agents as provisional.
         known: What is known of the agents besides their games; None for nothing.
         part: Slice of the pool; None for all outcomes.
 
@@ -175,7 +175,7 @@ def profile(
     """
     if known is not None and known.leaves_out(name):
         return None
-    boards = reading.agent(store, head.pool, name, now=now, provisional=provisional, head=head, part=part)
+    boards = reading.agent(store, head.pool, name, now=now, head=head, part=part)
     if boards is None:
         return None
     games, scores, no_record = _record(index, name, now)
@@ -199,7 +199,7 @@ def profile(
         slice=str(part) if part else msgspec.UNSET,
         slices={
             part: {method: _method_rating(board) for method, board in ratings.items()}
-            for part, ratings in reading.agent_slices(store, head, name, now=now, provisional=provisional).items()
+            for part, ratings in reading.agent_slices(store, head, name, now=now).items()
         },
     )
 
@@ -211,6 +211,7 @@ def _method_rating(board: Board) -> MethodRating:
         rating=row.rating,
         rank=row.rank,
         total=board.total,
+        ranked=board.ranked,
         generation=board.generation,
         position=board.position,
         age_seconds=board.age_seconds,

@@ -6,7 +6,6 @@ solves are kept.
 """
 
 import logging
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
 from ratings_core.records.times import written
+from services.boards.evidence import TOO_LITTLE_EVIDENCE, few_outcomes, reason
 from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
 from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When, check_rated
 from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
@@ -47,7 +47,7 @@ log = logging.getLogger("equirank.boards")
 class PastRows(NamedTuple):
     """A request for rows `start` to `start + most` of a past board.
 
-    provisional: Rules that mark agents as provisional. generation: Number of the generation whose boards are read; None for any. part:
+    provisional: The least evidence for a rank. generation: Number of the generation whose boards are read; None for any. part:
     Slice of the pool, such as `language:English`; empty for all outcomes.
     """
 
@@ -356,9 +356,11 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
     rater = make_raters(kind, made.fold).get(rows.method)
     if rater is None and rows.method != ACTIVITY:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
-    model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
-    rated = None if rater is None else rated_agents(made, rows.method, np.asarray(arrays["activity"]), initial_agents(made, agents))
+    model, read, activity = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method), np.asarray(arrays["activity"])
+    rated = None if rater is None else rated_agents(made, rows.method, activity, initial_agents(made, agents))
     ids = np.arange(len(agents), dtype=np.int32) if rated is None else np.flatnonzero(rated).astype(np.int32)
+    provisional = np.zeros(len(ids), np.bool_) if rater is None else few_outcomes(activity[ids], rows.provisional)
+    ranked = len(ids) - int(provisional.sum())
     return Board(
         pool=entry.pool,
         method=rows.method,
@@ -366,9 +368,12 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
         generation=entry.generation,
         position=entry.position,
         total=len(ids),
+        ranked=ranked,
         age_seconds=age(now, content.time),
-        rows=_rows(agents, ids, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
+        rows=_rows(agents, ids, provisional, float(time[0]) if len(time) else None, read, model, rows),
         outcomes=own.entry.outcomes,
+        status=TOO_LITTLE_EVIDENCE if len(ids) and not ranked else None,
+        reason=reason(rows.provisional.outcomes) if len(ids) and not ranked else msgspec.UNSET,
         intervals=belief_intervals(model),
         slice=rows.part or msgspec.UNSET,
     )
@@ -395,22 +400,22 @@ def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[
 
 
 def _rows(
-    agents: Roster, rated: NDArray[np.int32], time: float | None, read: Callable[[NDArray[np.int32]], Reading],
-    model: BeliefModel | None, asked: PastRows, *, marks: bool,
+    agents: Roster, rated: NDArray[np.int32], provisional: NDArray[np.bool_], time: float | None,
+    read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: PastRows,
 ) -> list[AgentRow]:  # fmt: skip
-    """The requested rows, best first; equal ratings are ordered by id.
+    """The requested rows, best first, and settled agents before provisional ones; equal ratings are ordered by id.
 
-    rated: Ids of the agents on the board. time: Pool time; None before the first outcome. marks: Whether agents with few outcomes or a
-    wide deviation are marked as provisional.
+    rated: Ids of the agents on the board. provisional: Whether each of them is. time: Pool time; None before the first outcome.
     """
-    ranking = Ranking.from_scores(read(rated).rating)
-    places = ranking.ids[asked.start : asked.start + asked.most]
-    ids = rated[places]
-    shown, settled = read(ids), asked.provisional
-    widest = math.inf if model is None else settled.deviation * model.newcomer
-    marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
-    values = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[places].tolist(), marked.tolist(), strict=True)
-    rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in values]
-    if model is None or shown.beliefs is None:
+    ratings, settled = read(rated).rating, np.flatnonzero(~provisional)
+    ranking, others = Ranking.from_scores(ratings[settled]), np.flatnonzero(provisional)
+    order = np.concatenate([settled[ranking.ids], others[Ranking.from_scores(ratings[others]).ids]])
+    ranks: list[int | None] = [*ranking.rank[ranking.ids].tolist(), *[None] * len(others)]
+    shown = slice(asked.start, asked.start + asked.most)
+    ids = rated[order[shown]]
+    reading = read(ids)
+    values = zip(agents.names(ids), reading.rating.tolist(), ranks[shown], strict=True)
+    rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=rank is None) for name, rating, rank in values]
+    if model is None or reading.beliefs is None:
         return rows
-    return [believed(row, belief, model, time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]
+    return [believed(row, belief, model, time) for row, belief in zip(rows, reading.beliefs.each(), strict=True)]

@@ -89,7 +89,7 @@ class SeasonBoards:
             start: Index of the first row.
             count: Largest number of rows.
             now: Seconds since 1970.
-            provisional: Rules that mark agents as provisional.
+            provisional: The least evidence for a rank on final boards of online methods.
             agents: Names of agents; None for rows by their place.
             part: Slice of the pool, such as `language:English`; empty for all outcomes.
 
@@ -158,7 +158,7 @@ class SeasonBoards:
             raise NoSeason(f"season {end.season} of pool {end.entry.pool} has no final board {asked} (yet); it has {there}")
         result = board.result
         shown = msgspec.structs.replace(result, agents=result.agents[rows.start : rows.start + rows.most])
-        return of_solved(msgspec.structs.replace(board, result=shown), len(result.agents), now, rows.provisional)
+        return of_solved(msgspec.structs.replace(board, result=shown), len(result.agents), now)
 
 
 def _waits_for(season: SeasonView, pool: str, head: PoolHead | None) -> str | None:
