@@ -20,7 +20,7 @@ from services.api.context import Agent, Context, Here, Pool, agent_name, context
 from services.api.described import Described, problems
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
-from services.api.problems import ApiError, no_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, nothing_yet
 from services.api.slices import SliceText
 from services.boards import agent_history
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
@@ -330,8 +330,7 @@ def _head(here: Context, pool: str, part: str = "") -> PoolHead:
     head = published(here, check_pool_name(pool)).head
     if head is None:
         raise nothing_yet(pool)
-    if not head.has_slice(part):
-        raise no_slice(pool, part)
+    check_slice(head, part)
     return head
 
 

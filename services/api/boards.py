@@ -12,7 +12,7 @@ from litestar.params import QueryParameter
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
-from services.api.answers import Asked
+from services.api.answers import Asked, tag_of
 from services.api.board_answers import AskedBoard, BoardFormats, OfGeneration, board_body, board_reply, format_of
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name, context, reads
 from services.api.described import Described, problems
@@ -21,8 +21,8 @@ from services.api.past_boards import past_board, past_boards, past_problems, pas
 from services.api.polls import sent
 from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
-from services.api.problems import ApiError, not_there_now, nothing_yet
-from services.api.replies import Boards, History, Value
+from services.api.problems import ApiError, check_slice, not_there_now, nothing_yet
+from services.api.replies import Boards, History, Value, fresh_reply
 from services.api.slices import SliceText, board_name, board_text
 from services.boards import filtered
 from services.boards import reading as boards
@@ -214,16 +214,24 @@ def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read:
     operation_class=Described,
     responses=problems(404, 422, 503),
 )
-@reads
-def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11, part: SliceText = None) -> Board:
-    """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
+async def get_board_around(
+    request: Request, pool: Pool, method: Method, agent: Agent, count: Count = 11, part: SliceText = None
+) -> Response[Board]:  # type: ignore[type-arg]
+    """Return the rows around an agent. Percent-encode the agent's name, including slashes. Answers 304 to If-None-Match if nothing changed."""
+    here = context(request)
+    board = await here.workers.readers.run(partial(_around, here, pool, method, agent, count, part))
+    return fresh_reply(request, board, tag_of(board))
+
+
+def _around(here: Context, pool: str, method: str, agent: str, count: int, part: str | None) -> Board:
+    """The rows around an agent, with what is known of their agents. Raises `ApiError`."""
     name, board_of = agent_name(agent), board_name(method, part)
     around = partial(boards.around, here.store, pool, board_of, name, count=count, now=here.clock())
 
     def read() -> Board | None:
         return None if here.pool_agents.details(pool).is_hidden(name) else around()
 
-    board = read_or_raise(here, pool, board_of, f"agent {name!r} on a {board_text(method, part)}", read)
+    board = read_or_raise(here, pool, board_of, f"agent {name!r} on a {board_text(method, part)}", read, part)
     return here.pool_agents.compared(here.pool_agents.columns_of(board, here.store).board(board), here.store, here.clock())
 
 
@@ -232,7 +240,8 @@ def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count
 def list_solves(here: Here, pool: Pool, method: Method, part: SliceText = None) -> History:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
     name = board_name(method, part)
-    solves = read_or_raise(here, pool, name, f"solved {board_text(method, part)}", lambda: here.store.solved.history(pool, name) or None)
+    read = partial(here.store.solved.history, pool, name)
+    solves = read_or_raise(here, pool, name, f"solved {board_text(method, part)}", lambda: read() or None, part)
     return History(pool=pool, method=method, solves=solves, slice=part or msgspec.UNSET)
 
 
@@ -282,7 +291,7 @@ def _changes_solved_again(here: Context, wanted: BoardChange) -> Difference:
     name = board_name(wanted.method, wanted.part or None)
     read = partial(past_solves, here, wanted.pool, name)
     with past_problems():
-        solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, wanted.part or None)}", read)
+        solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, wanted.part or None)}", read, wanted.part or None)
         found = solves.changes(wanted)
     return here.pool_agents.columns(wanted.pool, solves.head).difference(found)
 
@@ -298,7 +307,7 @@ def _changes_of_solved(here: Context, pool: str, method: str, against: int | Non
     """The difference between two kept solves. Raises `ApiError`, `InputError`."""
     name = board_name(method, part)
     read = partial(boards.changes, here.store.solved, pool, method, against, count, slice_text(part))
-    found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read)
+    found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read, part)
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 
@@ -311,7 +320,7 @@ def _answer_uncached(here: Context, asked: Asked) -> Value:
     what = f"board {method_of(asked.method)}{' of this slice' if method_of(asked.method) != asked.method else ''}"
     if not asked.method:
         what = f"slice {asked.part} (GET /v1/pools/{asked.pool}/slices lists the slices)" if asked.part else "boards"
-    return cast("Value", read_or_raise(here, asked.pool, asked.method, what, read))
+    return cast("Value", read_or_raise(here, asked.pool, asked.method, what, read, asked.part or None))
 
 
 def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, count: int | None, *, everyone: bool) -> Board:
@@ -333,7 +342,7 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor 
     else:
         read = partial(boards.board, store, pool, method, start=asked.begin, count=count, now=now, everyone=everyone)
     try:
-        return read_or_raise(here, pool, method, board_text(asked.method, asked.part), read)
+        return read_or_raise(here, pool, method, board_text(asked.method, asked.part), read, asked.part)
     except boards.WithoutRow as error:
         published(here, pool)  # raises 503 if the store lost the pool in between
         raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
@@ -370,7 +379,8 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
 
     def read(start: int, most: int) -> tuple[Board, str]:
         rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
-        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past_board, here, rows, now))
+        board = partial(past_board, here, rows, now)
+        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), board, asked.part)
         return page, boards.past_version(page)
 
     with past_problems():
@@ -390,13 +400,15 @@ def file_selection(here: Context, asked: AskedBoard) -> filtered.Selection:
     return selection(here.pool_agents, AgentColumns(here.pool_agents.details(asked.pool), None), asked.asked())._replace(everyone=True)
 
 
-def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None]) -> ReadT:
+def read_or_raise(
+    here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None], part: str | None = None
+) -> ReadT:
     """Return the value that `read` reads from the store.
 
     Raises `ApiError` 404 if it does not exist, and 503 if the store lost it. It is read again after these checks, because it may have been
     published in between.
 
-    method: the board that `read` needs; empty if it needs none. what: what the pool lacks, for the error.
+    method: the board that `read` needs; empty if it needs none. what: what the pool lacks, for the error. part: the slice of the board.
     """
     value = read()
     if value is None or (isinstance(value, Boards) and value.pool.head is None):
@@ -406,6 +418,8 @@ def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callab
         value = read()
         if value is None and known.head is None:
             raise nothing_yet(pool)
+        if value is None and known.head is not None:
+            check_slice(known.head, slice_text(part))
     if value is not None:
         return value
     soon = "solved boards appear some seconds after a pool's first outcomes"

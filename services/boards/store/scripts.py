@@ -115,10 +115,10 @@ return excess
 """
 )
 """Commits the writes of a token. KEYS: fence, head, set of boards, and for each live board of known size the keys of its settled agents, of
-its provisional ones and of its beliefs (the first key again if it has none). ARGV: token, epoch, generation, position, head, first generation
-of the season, and for each such board "generation/method" and its number of agents. Returns {1, boards...}: those of this generation with
-more agents, and all boards of other generations; -1 also if a board has fewer agents, because the store evicted some. The fence keeps the
-token as `done`: a later claim of which nothing was committed has another one."""
+its provisional ones and of its beliefs (the first key again if it has none). ARGV: token, epoch, generation, position, head, first
+generation of the season, and for each such board "generation/method" and its number of agents. Returns {1, boards...}: those of this
+generation with more agents, and all boards of other generations; -1 also if a board has fewer agents, because the store evicted some. The
+fence keeps the token as `done`: a later claim of which nothing was committed has another one."""
 
 TRIM: Final = _script(
     _HOLD
