@@ -271,7 +271,7 @@ async def compare_solves(
     """
     before, after = when_of(against, since, ("against", "since")), when_of(position, until, ("position", "until"))
     head = await here.workers.readers.run(partial(here.store.live.head, check_pool_name(pool)))
-    live = head is not None and method in head.live_methods
+    live = head is not None and method in head.online
     if live or after is not None or since is not None:
         if before is None:
             what = f"{method} is an online method" if live else "with position or until, the method is solved at both"

@@ -128,7 +128,7 @@ def _solved_board(here: Context, head: PoolHead, method: str) -> SolvedBoard:
 
     method: Name of the board.
     """
-    if method_of(method) in (*head.live_methods, INSIGHT):
+    if method_of(method) in (*head.stored, INSIGHT):
         raise ApiError(
             422,
             "no ratings of a method",

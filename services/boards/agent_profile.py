@@ -175,20 +175,20 @@ def profile(
     """
     if known is not None and known.leaves_out(name):
         return None
+    (counted,) = store.live.ratings_of(head, board_name(ACTIVITY, str(part or "")), [name])
     boards = reading.agent(store, head.pool, name, now=now, head=head, part=part)
-    if boards is None:
+    if boards is None and counted is None:
         return None
     games, scores, no_record = _record(index, name, now)
     times = played(index, name)
-    activity = boards.get(ACTIVITY)
     return AgentProfile(
         pool=head.pool,
         agent=name,
         generation=head.generation,
         position=head.position,
         age_seconds=reading.age(now, head.published_at),
-        outcomes=0 if activity is None else int(activity.rows[0].rating or 0.0),
-        methods={method: _method_rating(board) for method, board in boards.items() if method != ACTIVITY},
+        outcomes=int(counted or 0.0),
+        methods={method: _method_rating(board) for method, board in (boards or {}).items()},
         games=games,
         scores=scores,
         no_record=no_record,

@@ -169,7 +169,7 @@ def _without_index(
     if query:
         names = [query] if is_name(query) and _outcomes(store, head, [query], part)[0] is not None else []
     else:
-        pages = store.live.pages(head, [board_name(ACTIVITY, part)], 0, count)
+        pages = store.live.pages(head, [board_name(ACTIVITY, part)], 0, count)  # most outcomes first
         names = [row.agent for page in pages for row in page.rows]
     names = [name for name in names if not known.leaves_out(name)]
     chosen, agents = _rated(store, head, names, method, known, part)
@@ -259,5 +259,5 @@ def _methods(store: RedisStore, head: PoolHead, part: str, *, solved: bool) -> l
     """Methods with ratings of the pool or the slice, online ones first. solved: also solved ones; otherwise only if there are no others."""
     if part:
         found = reading.methods_of_slice(store.solved, head, SliceName.parsed(part))
-        return [] if found is None else [method for method in (*found.live, *found.solved) if method != ACTIVITY]
+        return [] if found is None else [*found.live, *found.solved]
     return [*head.online, *(store.solved.methods(head.pool) if solved or not head.online else [])]

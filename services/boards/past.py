@@ -27,7 +27,7 @@ from services.boards.reading import TRIES, Board, age, keeps_changing, past_solv
 from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.beliefs import belief_intervals, believed
-from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
@@ -193,7 +193,7 @@ class PastBoards:
         head = self._store.live.head(rows.pool)
         if head is None:
             return None
-        if rows.method in head.live_methods:
+        if rows.method in head.online:
             return self._live(rows, head, now, begun=True).board
         return self._solved(rows, now)
 
@@ -243,7 +243,7 @@ class PastBoards:
             NotKept, StillFolding, SeveralGenerations, NoSlice, StoreError, LogError: As of `board`.
         """
         head = self._store.live.head(wanted.pool)
-        if head is None or wanted.method not in head.live_methods:
+        if head is None or wanted.method not in head.online:
             raise InputError("method", wanted.method, "must be a live board of the pool")
         begin, end = wanted.moments(head.position)
         asked = PastRows(wanted.pool, wanted.method, end, 0, ROWS, generation=wanted.generation, part=wanted.part)
@@ -354,12 +354,12 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
         made = _slice_generation(kind, made, entry, rows)
     agents = Roster.from_arrays(part(arrays, "agents"))
     rater = make_raters(kind, made.fold).get(rows.method)
-    if rater is None and rows.method != ACTIVITY:
+    if rater is None:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
-    model, read, activity = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method), np.asarray(arrays["activity"])
-    rated = None if rater is None else rated_agents(made, rows.method, activity, initial_agents(made, agents))
+    read, activity = _reader(arrays, rater, rows.method), np.asarray(arrays["activity"])
+    rated = rated_agents(made, rows.method, activity, initial_agents(made, agents))
     ids = np.arange(len(agents), dtype=np.int32) if rated is None else np.flatnonzero(rated).astype(np.int32)
-    provisional = np.zeros(len(ids), np.bool_) if rater is None else few_outcomes(activity[ids], rows.provisional)
+    provisional = few_outcomes(activity[ids], rows.provisional)
     ranked = len(ids) - int(provisional.sum())
     return Board(
         pool=entry.pool,
@@ -370,11 +370,11 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
         total=len(ids),
         ranked=ranked,
         age_seconds=age(now, content.time),
-        rows=_rows(agents, ids, provisional, float(time[0]) if len(time) else None, read, model, rows),
+        rows=_rows(agents, ids, provisional, float(time[0]) if len(time) else None, read, rater.beliefs, rows),
         outcomes=own.entry.outcomes,
         status=TOO_LITTLE_EVIDENCE if len(ids) and not ranked else None,
         reason=reason(rows.provisional.outcomes) if len(ids) and not ranked else msgspec.UNSET,
-        intervals=belief_intervals(model),
+        intervals=belief_intervals(rater.beliefs),
         slice=rows.part or msgspec.UNSET,
     )
 
@@ -382,19 +382,13 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
 def _slice_generation(kind: Kind, made: Generation, entry: PoolEntry, rows: PastRows) -> Generation:
     """How the slice of `rows` is folded. Raises `NoSlice` if the slices of its tag do not have the method."""
     dimension = SliceName.parsed(rows.part).dimension
-    if rows.method not in (*made.fold.slices.get(dimension, ()), ACTIVITY):
+    if rows.method not in made.fold.slices.get(dimension, ()):
         raise NoSlice(entry, rows.part, rows.method)
     return slice_generation(kind, made, dimension)
 
 
-def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:
-    """A function that reads the values of agents by id from a checkpoint: ratings by `rater`, or numbers of outcomes without a rater.
-
-    Only the state of the requested method is rebuilt from `arrays`.
-    """
-    if rater is None:
-        activity = np.asarray(arrays["activity"])
-        return lambda ids: Reading(activity[ids].astype(np.float64), None, activity[ids])
+def _reader(arrays: Arrays, rater: Rater[Any], method: str) -> Callable[[NDArray[np.int32]], Reading]:
+    """A function that reads ratings of agents by id from a checkpoint. Only the state of the method is rebuilt from `arrays`."""
     state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
     return lambda ids: rater.read(state, ids)
 

@@ -142,7 +142,7 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True):
 
 def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
     """The methods with a board of a pool. Raises `StoreError`."""
-    return Methods(live=head.live_methods, solved=boards.methods(head.pool))
+    return Methods(live=head.online, solved=boards.methods(head.pool))
 
 
 def methods_of_slice(boards: SolvedBoards, head: PoolHead, part: SliceName) -> Methods | None:
@@ -150,7 +150,7 @@ def methods_of_slice(boards: SolvedBoards, head: PoolHead, part: SliceName) -> M
     dimension = head.slices.get(part.dimension)
     if dimension is None or not dimension.has(part.value):
         return None
-    return Methods(live=[*dimension.methods, ACTIVITY], solved=boards.methods(head.pool, part))
+    return Methods(live=dimension.methods, solved=boards.methods(head.pool, part))
 
 
 def board(
@@ -277,7 +277,7 @@ def around(store: RedisStore, pool: str, method: str, agent: str, *, count: int,
 
     Other arguments and errors are those of `board`.
     """
-    page = store.live.around(pool, method, agent, count)
+    page = None if method_of(method) == ACTIVITY else store.live.around(pool, method, agent, count)
     if page is not None:
         return _of_live(page, now)
     solved = store.solved.around(pool, method, agent, count)
@@ -306,7 +306,7 @@ def agent(
         methods = None if head is None else methods_of_slice(store.solved, head, part)
         names = ([], []) if methods is None else ([*map(part.board, methods.live)], [*map(part.board, methods.solved)])
     else:
-        names = [] if head is None else head.live_methods, store.solved.methods(pool)
+        names = [] if head is None else head.online, store.solved.methods(pool)
     live = [] if head is None else store.live.pages_around(head, names[0], name, 1)
     found = {method_of(page.method): _of_live(page, now) for page in live}
     for board in names[1]:
@@ -420,7 +420,7 @@ def past_version(page: Board) -> str:
 
 def rows_and_version(store: RedisStore, pool: str, method: str, start: int, count: int, now: float) -> tuple[Board, str] | None:
     """Rows of a board, and the version of the board; the version is empty for a live board that was being written."""
-    page = store.live.page(pool, method, start, count)
+    page = None if method_of(method) == ACTIVITY else store.live.page(pool, method, start, count)
     if page is not None:
         return _of_live(page, now), digest(page.publication, page.total) if page.publication else ""
     return _solved_rows(store.solved, pool, method, start, count, now)

@@ -14,7 +14,7 @@ from services.boards.reading import Board, WithoutRow, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.slice_boards import board_name, is_sliced
 from services.boards.store.keys import check_method
-from services.boards.store.protocol import ACTIVITY, Building, PoolHead, StoreError
+from services.boards.store.protocol import Building, PoolHead, StoreError
 from services.checkpoints.objects import BadObject
 from services.control import seasons
 from services.control.records import ControlState, Generation
@@ -145,7 +145,7 @@ class SeasonBoards:
         """The requested rows. Raises `NoSeason`, `OSError`, `BadObject`."""
         live = _live_methods(control, end)
         if rows.method in live:
-            wanted = ["agents.", "activity", "pool_time", *([] if rows.method == ACTIVITY else [f"online.{rows.method}."])]
+            wanted = ["agents.", "activity", "pool_time", f"online.{rows.method}."]
             arrays = self._files.arrays(end, None if rows.part else wanted)
             try:
                 return board_of_content(PastContent(end.entry, end.ended_at, arrays), control, rows, now)
@@ -196,7 +196,7 @@ def _waits_for_build(season: SeasonView, building: Building | None, resume: str)
 def _live_methods(control: ControlState, end: SeasonEnd) -> list[str]:
     """Names of the live boards of a season."""
     made: Generation | None = control.generations.get(end.entry.pool, {}).get(end.entry.generation)
-    return [] if made is None else [*made.fold.methods(control.pools[end.entry.pool].kind), ACTIVITY]
+    return [] if made is None else list(made.fold.methods(control.pools[end.entry.pool].kind))
 
 
 def _of_agents(page: Board, agents: Sequence[str]) -> Board:

@@ -22,7 +22,7 @@ from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
 from services.boards.result import PENDING, Intervals
 from services.boards.slice_boards import SliceName, board_name, slice_text
-from services.boards.store.protocol import ACTIVITY, PoolHead
+from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
 from services.cli.fitted import FittedTable, folded, whole
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from services.boards.past import NotKept, PastBoards, PastRows
     from services.solve.past_solves import PastSolves
 
-LIVE: Final = (*ONLINE, ACTIVITY)
+LIVE: Final = tuple(ONLINE)
 """Names that live boards can have."""
 _WITHOUT_RESULT: Final = {JobStatus.NOT_APPLICABLE.value: "not applicable", PENDING: "pending"}
 """Statuses of a board without a result for which no solve failed, as the title says them."""

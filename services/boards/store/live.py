@@ -122,7 +122,7 @@ class LiveBoards:
 
     def rows_of(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[BoardPage | None]:
         """A page of one row for each agent, of a live board of the pool of `head`; None for agents that are not on the board."""
-        if not head.has_board(method):
+        if not head.stores(method):
             return [None] * len(agents)
         keys = self._page_keys(head, method)
         parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
@@ -243,7 +243,7 @@ class LiveBoards:
         self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]
     ) -> list[BoardPage]:
         # The head was read first, so values are at least as new as its position.
-        known = [] if head is None else [method for method in methods if head.has_board(method)]
+        known = [] if head is None else [method for method in methods if head.stores(method)]
         if head is None or not known:
             return []
         answers = self._redis.calls([(script, self._page_keys(head, method), arguments) for method in known])

@@ -150,13 +150,17 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         return max(0, self.dead_letters - conflict_letters(self.conflicts))
 
     @property
-    def live_methods(self) -> list[str]:
-        """Names of the pool's live boards."""
+    def stored(self) -> list[str]:
+        """Names of what the store keeps as live boards of the pool: boards of the online methods, and numbers of outcomes."""
         return [*self.online, ACTIVITY]
 
+    def stores(self, name: str) -> bool:
+        """Whether the store keeps a live board of this name for the pool or one of its slices."""
+        return name in self.stored or slice_of(self.slices, name) is not None
+
     def has_board(self, name: str) -> bool:
-        """Whether the pool or one of its slices has a live board of this name."""
-        return name in self.live_methods or slice_of(self.slices, name) is not None
+        """Whether readers have a live board of this name. Numbers of outcomes are no board: they are a field of rows and records."""
+        return slice_boards.method_of(name) != ACTIVITY and self.stores(name)
 
     def has_slice(self, part: str) -> bool:
         """Whether the pool has this slice, such as `language:English`; true for the empty text, which is all outcomes."""
@@ -248,7 +252,7 @@ class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts 
 
 
 ACTIVITY: Final = slice_boards.ACTIVITY
-"""Name of the live board with each agent's number of outcomes. It is published with the boards of online methods."""
+"""Name of the sorted set with each agent's number of outcomes. It is published like the boards of online methods."""
 
 
 INSIGHT = "insight"

@@ -14,7 +14,7 @@ const AGENTS = 25;
 export default class Methods extends Live {
   pair() {
     const { boards, main, query } = this.props;
-    const rated = boards.filter((/** @type {any} */ one) => one.method !== "outcomes" && one.rows.length).map((/** @type {any} */ one) => one.method);
+    const rated = boards.filter((/** @type {any} */ one) => one.rows.length).map((/** @type {any} */ one) => one.method);
     const left = rated.includes(query.method) ? query.method : rated.includes("elo") ? "elo" : main.method;
     const right = rated.includes(query.other) ? query.other : ["maximal_lottery", "nash_average", ...rated].find((name) => name !== left && rated.includes(name));
     return { rated, left, right };
