@@ -61,7 +61,12 @@ export function isOutside(method, one) {
 export function placed(method, one) {
   if (isOutside(method, one)) return "Outside the maximal lottery";
   const interval = one.rank_low === undefined || one.rank_low === null || one.rank_low === one.rank_high ? "" : ` (${whole(one.rank_low)} to ${whole(one.rank_high)})`;
-  return `No. ${whole(one.rank)} of ${whole(one.total)}${interval} by ${title(method)}${one.provisional ? ", provisional" : ""}`;
+  return one.rank === null ? `Provisional by ${title(method)}: too little evidence for a rank` : `No. ${rankOf(one)}${interval} by ${title(method)}`;
+}
+
+/** Rank among the settled agents of a board. @param {any} one An agent's rating by a method. @returns {string} */
+export function rankOf(one) {
+  return one.rank === null ? "provisional" : `${whole(one.rank)} of ${whole(one.ranked)}`;
 }
 
 /**

@@ -266,7 +266,7 @@ class Table extends Component {
     const { pool, method, query: chosen, slice } = this.props;
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
-    return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
+    return html`${board?.reason ? html`<p class="notice">Not enough outcomes for ranks yet: all agents are provisional.</p>` : null}
       <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
       ${board ? html`<${Notes} board=${board} />` : null}`;
   }
