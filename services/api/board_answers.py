@@ -231,7 +231,7 @@ def board_reply(request: Request, asked: AskedBoard, form: BoardFormat, made: tu
     body, tag, board = made
     headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache", "Vary": "Accept"}
     if form is not BoardFormat.JSON:  # also with 304: the same rows may be those of a newer board, whose cursor is another one
-        headers |= {f"Equirank-{name.title()}": str(getattr(board, name)) for name in ("generation", "position", "total")}
+        headers |= {f"Equirank-{name.title()}": str(getattr(board, name)) for name in ("generation", "position", "total", "ranked")}
         if isinstance(board.next, str):
             headers["Equirank-Next"] = board.next
         if isinstance(board.changed, bool):

@@ -291,7 +291,9 @@ def _changes_solved_again(here: Context, wanted: BoardChange) -> Difference:
     name = board_name(wanted.method, wanted.part or None)
     read = partial(past_solves, here, wanted.pool, name)
     with past_problems():
-        solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, wanted.part or None)}", read, wanted.part or None)
+        solves = read_or_raise(
+            here, wanted.pool, name, f"solved {board_text(wanted.method, wanted.part or None)}", read, wanted.part or None
+        )
         found = solves.changes(wanted)
     return here.pool_agents.columns(wanted.pool, solves.head).difference(found)
 
@@ -307,7 +309,9 @@ def _changes_of_solved(here: Context, pool: str, method: str, against: int | Non
     """The difference between two kept solves. Raises `ApiError`, `InputError`."""
     name = board_name(method, part)
     read = partial(boards.changes, here.store.solved, pool, method, against, count, slice_text(part))
-    found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read, part)
+    found = read_or_raise(
+        here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read, part
+    )
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 
@@ -400,9 +404,7 @@ def file_selection(here: Context, asked: AskedBoard) -> filtered.Selection:
     return selection(here.pool_agents, AgentColumns(here.pool_agents.details(asked.pool), None), asked.asked())._replace(everyone=True)
 
 
-def read_or_raise(
-    here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None], part: str | None = None
-) -> ReadT:
+def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None], part: str | None = None) -> ReadT:
     """Return the value that `read` reads from the store.
 
     Raises `ApiError` 404 if it does not exist, and 503 if the store lost it. It is read again after these checks, because it may have been

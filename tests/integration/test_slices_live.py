@@ -30,10 +30,10 @@ def check_boards(client: httpx.Client, sent: list[GameEvent]) -> None:
                 assert (answer.json()["slice"], answer.json()["position"]) == (name["slice"], found["position"])
                 assert len(answer.json()["rows"]) == one["agents"]
         listed = client.get("/boards", params={"slice": f"{dimension}:{values[0]}", "count": 3}).json()
-        assert listed["methods"] == {"live": [*methods, "outcomes"], "solved": []}
-        assert [board["method"] for board in listed["boards"]] == [*methods, "outcomes"]
-        counted = client.get("/boards/outcomes", params={"slice": f"{dimension}:{values[0]}", "count": 100}).json()["rows"]
-        assert sum(row["rating"] for row in counted) == 2 * shown["values"][0]["outcomes"]
+        assert listed["methods"] == {"live": methods, "solved": []}
+        assert [board["method"] for board in listed["boards"]] == methods
+        counted = client.get(f"/boards/{methods[0]}", params={"slice": f"{dimension}:{values[0]}", "count": 100}).json()["rows"]
+        assert sum(row["outcomes"] for row in counted) == 2 * shown["values"][0]["outcomes"]
 
 
 def test_slices_follow_their_pool(tmp_path: Path) -> None:
