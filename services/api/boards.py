@@ -217,7 +217,10 @@ def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read:
 async def get_board_around(
     request: Request, pool: Pool, method: Method, agent: Agent, count: Count = 11, part: SliceText = None
 ) -> Response[Board]:  # type: ignore[type-arg]
-    """Return the rows around an agent. Percent-encode the agent's name, including slashes. Answers 304 to If-None-Match if nothing changed."""
+    """Return the rows around an agent. Answers 304 to If-None-Match if nothing changed.
+
+    Percent-encode the agent's name, including slashes.
+    """
     here = context(request)
     board = await here.workers.readers.run(partial(_around, here, pool, method, agent, count, part))
     return fresh_reply(request, board, tag_of(board))

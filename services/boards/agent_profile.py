@@ -12,7 +12,7 @@ from services.boards.agent_history import Streak, played
 from services.boards.agent_index import AgentIndex, NoIndex, outcomes_of
 from services.boards.known_agents import KnownAgents
 from services.boards.reading import Board
-from services.boards.slice_boards import SliceName
+from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.control.details import AgentDetails

@@ -76,7 +76,7 @@ def _rating(row: AgentRow) -> float:
 
 def _moved(row: AgentRow, by: int, most: int) -> AgentRow:
     """A row with its rank, and the interval of its rank, moved. most: Largest rank."""
-    if row.rank is None or not by:
+    if row.rank is None:
         return row
     moved = msgspec.structs.replace(row, rank=row.rank + by)
     if row.rank_low is None or row.rank_high is None:

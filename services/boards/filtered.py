@@ -51,7 +51,7 @@ class Selection(NamedTuple):
 
     def of(self, rows: Sequence[AgentRow | None]) -> list[tuple[int, AgentRow]]:
         """Index and row of the rows that match."""
-        named = [(index, row) for index, row in enumerate(rows) if row is not None and self.shown.has(row)]
+        named = [(index, row) for index, row in enumerate(rows) if row is not None and self.shown.allows(provisional=row.provisional)]
         matches = self.matching.among([row.agent for _, row in named])
         return [place for place, matched in zip(named, matches, strict=True) if matched]
 
@@ -236,7 +236,7 @@ def _in_order(read_board: Callable[[int, int], tuple[Board, str] | None], select
             return None
         board, version = read
         most = board.total if selected.everyone else reading.support_of(board) or board.total
-        end = min(most, selected.shown.of(board.ranked, board.total)[1])
+        end = selected.shown.of(board.ranked, most)[1]
         return _Part(board, version, start, board.rows[: max(0, end - start)], end)
 
     return read
@@ -252,7 +252,7 @@ def _by_name(
     head, names = store.live.head(selected.pool), selected.matching.names()
     order: list[str] | None = None
     if head is not None and head.has_board(selected.method):
-        order = store.live.in_order(head, selected.method, names)
+        order = [name for name, mark in store.live.in_order(head, selected.method, names) if selected.shown.allows(provisional=mark)]
     elif head is not None:
         order = _solved_order(store, selected, names)
     if head is None or order is None:
@@ -273,13 +273,13 @@ def _by_name(
 
 
 def _solved_order(store: RedisStore, selected: Selection, names: Sequence[str]) -> list[str] | None:
-    """The agents that are on a solved board, in its order; None if there is no such board."""
+    """The agents of which a solved board has rows that can be shown, in its order; None if there is no such board."""
     if selected.method == INSIGHT or (placed := store.solved.places_of(selected.pool, selected.method, names)) is None:
         return None
     board, total, places = placed
     support = reading.support_rows(board.result.extra) if method_of(selected.method) == LOTTERY and not selected.everyone else None
-    most = total if support is None else support
-    return sorted((name for name, place in places.items() if place < most), key=places.__getitem__)
+    first, end = selected.shown.of(reading.ranked_of(board.result, total), total if support is None else support)
+    return sorted((name for name, place in places.items() if first <= place < end), key=places.__getitem__)
 
 
 def _placed(rows: Sequence[AgentRow], before: int) -> list[AgentRow]:

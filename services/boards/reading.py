@@ -10,7 +10,7 @@ from ratings_core.errors import InputError
 from services.boards.cursors import Cursor, ReplacedBoard, cursor_of, digest
 from services.boards.evidence import TOO_LITTLE_EVIDENCE, reason
 from services.boards.history import Difference, KeptSolve, difference, unpacked
-from services.boards.result import LOTTERY, AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
+from services.boards.result import LOTTERY, AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult, TaskRow
 from services.boards.slice_boards import SliceName, board_name, method_of, slice_of
 from services.boards.store.beliefs import belief_intervals
 from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError
@@ -33,13 +33,13 @@ class ShownProvisional(StrEnum):
     EXCLUDE = "exclude"
     ONLY = "only"
 
-    def has(self, row: AgentRow) -> bool:
-        """Whether a row is shown."""
-        return self is ShownProvisional.INCLUDE or row.provisional == (self is ShownProvisional.ONLY)
+    def allows(self, *, provisional: bool) -> bool:
+        """Whether the row of an agent is shown. provisional: Whether the agent is."""
+        return self is ShownProvisional.INCLUDE or provisional == (self is ShownProvisional.ONLY)
 
     def of(self, ranked: int, total: int) -> tuple[int, int]:
         """Index of the first row that can be shown, and that after the last one. ranked: Number of settled agents, which come first."""
-        return ranked if self is ShownProvisional.ONLY else 0, ranked if self is ShownProvisional.EXCLUDE else total
+        return ranked if self is ShownProvisional.ONLY else 0, min(ranked, total) if self is ShownProvisional.EXCLUDE else total
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
@@ -503,7 +503,7 @@ def of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
         generation=solved.generation,
         position=solved.position,
         total=total,
-        ranked=total if result.ranked is msgspec.UNSET else result.ranked,
+        ranked=ranked_of(result, total),
         age_seconds=age(now, solved.solved_at),
         rows=result.agents,
         outcomes=solved.outcomes,
@@ -518,6 +518,11 @@ def of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
         intervals=result.intervals,
         slice=solved.slice or msgspec.UNSET,
     )
+
+
+def ranked_of(result: SolveResult, total: int) -> int:
+    """Number of settled agents on a solved board with `total` agents. Earlier releases, and final boards of theirs, ranked all."""
+    return total if result.ranked is msgspec.UNSET else result.ranked
 
 
 def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, now: float, part: str = "") -> Board:

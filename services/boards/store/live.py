@@ -133,10 +133,11 @@ class LiveBoards:
         """Rating of each agent on a live board of the pool of `head`; None for agents that are not on it."""
         return [None if place is None else 0.0 - place[1] for place in self._places(head, method, agents)]
 
-    def in_order(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[str]:
-        """Those of the agents that are on a live board of the pool of `head`, in its order."""
+    def in_order(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[tuple[str, bool]]:
+        """Those of the agents that are on a live board of the pool of `head`, in its order, and whether each is provisional."""
         places = zip(agents, self._places(head, method, agents), strict=True)
-        return [name for *_, name in sorted((*place, name.encode(), name) for name, place in places if place is not None)]
+        order = sorted((*place, name.encode(), name) for name, place in places if place is not None)
+        return [(name, provisional) for provisional, _, _, name in order]
 
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """Number of outcomes in which each agent took part; 0 for unknown agents."""
