@@ -86,7 +86,7 @@ class TestBeliefs:
         assert not raw.keys("*:beliefs:*")
         page = store.live.page("blitz", "elo", 0, 1)
         assert page is not None
-        assert page.rows == [AgentRow(agent="a", rating=1.0, rank=1)]
+        assert page.rows == [AgentRow(agent="a", rating=1.0, rank=1, outcomes=0)]
 
     def test_who_has_no_belief_yet_has_no_deviation(self, store: RedisStore) -> None:
         """As on a board that an earlier release wrote, until it is written whole."""
@@ -171,6 +171,6 @@ class TestBeliefs:
         assert raw.keys() == []
 
     def test_one_belief_for_each_name_or_none_at_all(self, store: RedisStore, raw: redis.Redis) -> None:
-        with pytest.raises(InputError, match="one belief or none at all"):
+        with pytest.raises(InputError, match="beliefs and marks for each one, or none"):
             store.live.publish(believing(), 1, {"glicko2": LiveBoard(["a", "b"], [1.0, 2.0], [Belief(1.0)])})
         assert raw.keys() == []

@@ -309,13 +309,13 @@ class TestReconnects:
     @pytest.mark.parametrize("last", ["1-1-0", "\u00e9", "x" * 4000])
     def test_with_an_id_of_another_source_the_newest_state_is_sent(self, filled: Running, last: str) -> None:
         with stream(filled.url, last_id=last.encode("latin-1")) as opened:  # type: ignore[arg-type]
-            assert len(opened.until_pool()) == 4
+            assert len(opened.until_pool()) == 3
 
     def test_with_other_parameters_the_newest_state_is_sent(self, filled: Running) -> None:
         with stream(filled.url) as opened:
             last = opened.until_pool()[-1].id
         with stream(filled.url, last_id=last, count=1) as opened:
-            assert len(opened.until_pool()) == 4
+            assert len(opened.until_pool()) == 3
 
 
 class TestRefusals:
@@ -386,7 +386,7 @@ class TestSharing:
     def test_events_are_counted(self, filled: Running) -> None:
         with stream(filled.url) as opened:
             opened.until_pool()
-            assert metric(filled.url, "equirank_api_stream_events_total") == 4
+            assert metric(filled.url, "equirank_api_stream_events_total") == 3
 
 
 class TestSilence:
@@ -409,7 +409,7 @@ class TestSilence:
                 assert (stale["pool"], "Redis" in stale["reason"], stale["stale_seconds"] >= 0) == ("blitz", True, True)
                 assert "keep-alive, stale" in [opened.comment() for _ in range(2)]
                 with stream(here.url) as late:
-                    assert [event.name for event in late.until_pool()] == ["board", "board", "pool"]
+                    assert [event.name for event in late.until_pool()] == ["board", "pool"]
                     late.next("stale")
                 server.start()
                 here.store.live._committed.clear()  # as a writer that has noticed the loss
@@ -462,7 +462,7 @@ class TestSlowReaders:
 
 def state(number: int, rating: float, *, rows: dict[str, dict[str, AgentRow]] | None = None) -> State:
     board = Board(
-        pool="blitz", method="elo", source="live", generation=1, position=number, total=1, age_seconds=0.0,
+        pool="blitz", method="elo", source="live", generation=1, position=number, total=1, ranked=1, age_seconds=0.0,
         rows=[AgentRow(agent="rock", rating=rating, rank=1)],
     )  # fmt: skip
     view = PoolView(pool="blitz", kind="games", label="", head=head_of(position=number))
