@@ -215,8 +215,13 @@ def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read:
     responses=problems(404, 422, 503),
 )
 async def get_board_around(
-    request: Request, pool: Pool, method: Method, agent: Agent, count: Count = 11, part: SliceText = None
-) -> Response[Board]:  # type: ignore[type-arg]
+    request: Request,  # type: ignore[type-arg]
+    pool: Pool,
+    method: Method,
+    agent: Agent,
+    count: Count = 11,
+    part: SliceText = None,
+) -> Response[Board]:
     """Return the rows around an agent. Answers 304 to If-None-Match if nothing changed.
 
     Percent-encode the agent's name, including slashes.

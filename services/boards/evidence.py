@@ -28,7 +28,7 @@ def few_outcomes(counts: ArrayLike, limits: Provisional) -> NDArray[np.bool_]:
 def reason(outcomes: int, opponents: int = 0) -> str:
     """Why no agent of a board has a rank. opponents: Number that is needed as well; 0 if opponents do not count."""
     also = f", against {opponents} opponents" if opponents > 1 else ""
-    return f"no agent has {outcomes} outcomes{also} yet, so all are provisional, and nobody has a rank"
+    return f"no agent has {outcomes} outcomes{also} yet, so all are provisional, without a rank"
 
 
 def settled_first(result: SolveResult, why: str = "") -> SolveResult:

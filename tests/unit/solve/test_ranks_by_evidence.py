@@ -109,7 +109,7 @@ def test_a_lottery_says_where_its_support_ends() -> None:
 
 
 def test_reasons_name_what_is_needed() -> None:
-    assert reason(10) == "no agent has 10 outcomes yet, so all are provisional, and nobody has a rank"
+    assert reason(10) == "no agent has 10 outcomes yet, so all are provisional, without a rank"
     assert "10 outcomes, against 2 opponents yet" in reason(10, 2)
     assert reason(10, 1) == reason(10), "whoever has played has met one"
     assert few_outcomes([9, 10, 11], Provisional(10)).tolist() == [True, False, False]
