@@ -415,7 +415,7 @@ def keeps_changing(pool: str, method: str) -> StoreError:
 
 def past_version(page: Board) -> str:
     """Version of a past board."""
-    return digest(page.generation, page.position, page.total, page.outcomes, page.seconds, page.certificate)
+    return digest(page.generation, page.position, page.total, page.ranked, page.outcomes, page.seconds, page.certificate)
 
 
 def rows_and_version(store: RedisStore, pool: str, method: str, start: int, count: int, now: float) -> tuple[Board, str] | None:
