@@ -156,9 +156,15 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile(
-    store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float,
-    known: KnownAgents | None = None, part: SliceName | None = None,
-) -> AgentProfile | None:  # fmt: skip
+    store: RedisStore,
+    head: PoolHead,
+    index: AgentIndex | NoIndex,
+    name: str,
+    *,
+    now: float,
+    known: KnownAgents | None = None,
+    part: SliceName | None = None,
+) -> AgentProfile | None:
     """The profile of an agent; None if the agent is on no board of the pool or of the slice, or is left out.
 
     Args:

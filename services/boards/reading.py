@@ -153,10 +153,7 @@ def methods_of_slice(boards: SolvedBoards, head: PoolHead, part: SliceName) -> M
     return Methods(live=dimension.methods, solved=boards.methods(head.pool, part))
 
 
-def board(
-    store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float,
-    everyone: bool = True,
-) -> Board | None:  # fmt: skip
+def board(store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, everyone: bool = True) -> Board | None:
     """Read rows `start` to `start + count` of a live or solved board. Returns None if there is no such board.
 
     Args:
@@ -285,9 +282,8 @@ def around(store: RedisStore, pool: str, method: str, agent: str, *, count: int,
 
 
 def agent(
-    store: RedisStore, pool: str, name: str, *, now: float, head: PoolHead | None = None,
-    part: SliceName | None = None,
-) -> dict[str, Board] | None:  # fmt: skip
+    store: RedisStore, pool: str, name: str, *, now: float, head: PoolHead | None = None, part: SliceName | None = None
+) -> dict[str, Board] | None:
     """Method -> the board with the agent's row only; None if the agent is on no board of the pool, or of the slice.
 
     Args:
@@ -361,10 +357,7 @@ def ratings(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str
     return [rows.get(name) for name in agents]
 
 
-def first_rows(
-    store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float,
-    everyone: bool = True,
-) -> list[Board]:  # fmt: skip
+def first_rows(store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, everyone: bool = True) -> list[Board]:
     """The first `count` rows of several boards of a pool: live boards (as of `head`), then solved boards. Missing boards are left out.
 
     everyone: as of `board`. Raises `StoreError`.

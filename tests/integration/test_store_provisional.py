@@ -2,6 +2,7 @@
 
 import random
 
+import msgspec
 import pytest
 import redis
 
@@ -10,7 +11,15 @@ from ratings_core.records.beliefs import Belief, BeliefModel
 from services.boards.store.live import MEMBERS_A_CALL
 from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreLost
 from services.boards.store.redis import RedisStore
+from services.control.records import FoldSettings
+from services.demo import simulated
+from services.runtime.settings import Provisional
+from services.shard.partition import Partition
+from services.shard.publishing.publisher import Publisher
 from tests.support.boards import head_of
+from tests.support.folds import fold_events
+from tests.support.pools import state_of
+from tests.support.publishing import Driver
 from tests.support.redis import redis_url
 from tests.support.stores import KEYS, other, raw, store
 
@@ -115,6 +124,40 @@ def test_a_generation_that_was_left_expires_and_a_pool_is_removed_with_both_sets
         assert raw.ttl(key("blitz", 2, "elo")) == -1
     assert store.live.forget("blitz", 1)
     assert [key for key in raw.scan_iter() if ":2:" in key] == []
+
+
+@pytest.mark.parametrize("before", [5, None], ids=["another setting", "an earlier release"])
+def test_boards_that_separated_other_agents_are_separated_by_the_next_shard(
+    store: RedisStore, raw: redis.Redis, before: int | None
+) -> None:
+    partition = Partition(0, 1)
+    state = partition.pools["blitz"] = state_of("blitz", fold=FoldSettings(online={"elo": {}}))
+    assert fold_events(state, [simulated.game(i, float(i)) for i in range(25)]) == []
+    partition.position = 25
+    played = dict(zip(state.content.agents.names(), state.content.ratings.activity.tolist(), strict=False))
+
+    def provisional() -> set[str]:
+        return {name for name, _, rank in shown(store) if rank is None}
+
+    first = Driver(store.live, partition)
+    first.publisher = Publisher(store.live, 0.2, first.content, limits=Provisional(before or 10))
+    first.round()
+    assert provisional() == {name for name, count in played.items() if count < (before or 10)}
+    if before is None:  # all agents in one set, and no number in the head
+        raw.zunionstore(KEYS.live("blitz", 1, "elo"), [key("blitz", 1, "elo") for key in (KEYS.live, KEYS.provisional)])
+        raw.delete(KEYS.provisional("blitz", 1, "elo"))
+        head = msgspec.json.decode(raw.get(KEYS.head("blitz")))
+        raw.set(KEYS.head("blitz"), msgspec.json.encode({name: value for name, value in head.items() if name != "provisional_outcomes"}))
+        assert provisional() == set()
+    second = Driver(store.live, partition, epoch=first.epoch + 1)
+    for _ in range(3):
+        second.round()
+    assert provisional() == {name for name, count in played.items() if count < 10}
+    found = store.live.head("blitz")
+    assert found is not None
+    assert found.provisional_outcomes == 10
+    for driver in (first, second):
+        driver.publisher.drain(driver.now, {}, {})
 
 
 @pytest.mark.parametrize("marks", [[True], [True, False, True]])

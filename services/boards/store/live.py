@@ -234,7 +234,7 @@ class LiveBoards:
     def _trim(self, pool: str, token: str, field: str, board: LiveBoard) -> bool:
         """Remove the agents that a complete board does not have. Returns False if the fence rejects it. Raises `StoreLost`."""
         names = self._keys_of(pool, field)
-        held = {name for key in names[:2] for name in self._redis.run(partial(_members, key=key))}
+        held = {name for key in names[:_SETS] for name in self._redis.run(partial(_members, key=key))}
         extra = sorted(held.difference(board.names))
         parts = [extra[start : start + MEMBERS_A_CALL] for start in range(0, len(extra), MEMBERS_A_CALL)]
         calls: list[Call] = [(scripts.TRIM, [self._keys.fence(pool), *names], [token, _pack_members(part)]) for part in parts]
