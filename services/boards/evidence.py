@@ -39,7 +39,7 @@ def settled_first(result: SolveResult, why: str = "") -> SolveResult:
 
     Args:
         result: A result whose rows have marks, and ranks among all agents.
-        why: The reason if all agents are provisional.
+        why: The reason if all agents are provisional; empty to keep that of the result.
     """
     provisional = [row for row in result.agents if row.provisional]
     above, ranked = sorted(_rank(row) for row in provisional), len(result.agents) - len(provisional)
@@ -48,7 +48,7 @@ def settled_first(result: SolveResult, why: str = "") -> SolveResult:
     result = msgspec.structs.replace(result, agents=rows, ranked=ranked, extra=_with_support_rows(result, rows))
     if ranked or not rows:
         return result
-    return msgspec.structs.replace(result, status=TOO_LITTLE_EVIDENCE, reason=why)
+    return msgspec.structs.replace(result, status=TOO_LITTLE_EVIDENCE, reason=why or result.reason)
 
 
 def all_ranked(result: SolveResult) -> SolveResult:

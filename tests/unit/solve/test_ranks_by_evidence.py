@@ -74,11 +74,11 @@ def test_intervals_of_ranks_contain_the_rank_and_are_no_wider(agents: Agents, sp
 
 @given(AGENTS)
 def test_ranks_among_all_agents_give_the_same_ranks_again(agents: Agents) -> None:
-    result = settled_first(result_of(agents))
+    result = settled_first(result_of(agents), "why")
     of_all = all_ranked(result)
     assert [row.agent for row in of_all.agents] == [row.agent for row in result.agents]
     assert {row.agent: row.rank for row in of_all.agents} == {row.agent: row.rank for row in result_of(agents).agents}
-    assert settled_first(of_all).agents == result.agents
+    assert settled_first(of_all) == result, "also the reason"
     before = result_of(agents)
     assert all_ranked(before) is before, "a result of which nobody considered the evidence"
 
