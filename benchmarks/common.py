@@ -7,14 +7,18 @@ unit, so that above 1 is always good. A benchmark prints and does not assert: a 
 import argparse
 import os
 import platform
+import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 WIDTHS = (44, 34, 16, 44, 8)
 MIN_SECONDS = 1.0
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,23 @@ def machine(packages: Sequence[str] = ()) -> str:
     versions = " ".join(f"{package} {version(package)}" for package in packages)
     load = os.getloadavg()[0]
     return f"{_processor()}, {cores} cores, {gib:.0f} GiB, load {load:.1f}; Python {platform.python_version()} {versions}".rstrip()
+
+
+def commit(*sources: str) -> str:
+    """Commit of this checkout, 12 digits, with `+` if one of these files and folders has changes; `unknown` without git or its data.
+
+    A version that is unpacked inside another repository has no data of git, and takes no commit of that repository.
+    """
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        return "unknown"
+
+    def said(*words: str) -> str | None:
+        ended = subprocess.run([git, "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
+        return ended.stdout.strip() if ended.returncode == 0 else None
+
+    head, changed = said("rev-parse", "--short=12", "HEAD"), said("status", "--porcelain", "--", *sources)
+    return "unknown" if head is None or changed is None else head + "+" * bool(changed)
 
 
 def seconds(run: Callable[..., Any], repeats: int = 5, prepare: Callable[[], tuple[Any, ...]] = tuple, *, wall: bool = False) -> float:

@@ -8,6 +8,8 @@ share of pools in which all intervals of ranks hold at once; `far` is the share 
 a newcomer's; `excluded` is the number of rows whose interval excludes its own estimate.
 `--before` runs the same pools with another checkout of the project, in the same table.
 
+Kinds of pools are words: `random` pairs or a `sparse` graph of pairs, then `ties` and `prior` (a prior of one game in the solve).
+
 The truth of a fit is the fit to the true probabilities of all pairs; that of other methods is their answer on the true margins. Planted
 skills are normal with a deviation of 0.7 logits. Online methods have rows of planted, constant skills, and rows of the method's
 own model: skills are drawn from its prior and move as it says (Glicko-2: by the volatility each rating period; Weng-Lin: by tau each
@@ -42,8 +44,10 @@ POINTS = 400 / math.log(10)
 SECONDS = 5.0
 PERIODS = {"own model, 4": 4, "own model, 24": 24}
 """Games of an agent in a rating period, by kind of pool; 12 in others."""
-RANDOM: dict[str, dict[str, float]] = {"random": {}, "random, ties": {}, "random, prior": {"prior": 1.0}}
-"""Kinds of pools whose games are between random pairs, with the parameters of their solves."""
+TIES = 6 / 7
+"""Davidson's parameter of ties, with which equal agents tie 30 % of their games."""
+FITS = ("bradley_terry", "davidson")
+DRAWN = ("copeland", "maximal_lottery", "nash_average_agents")
 NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
 
 
@@ -59,7 +63,22 @@ class Cell(NamedTuple):
     @property
     def label(self) -> str:
         """Its name in the table."""
-        return f"{self.method:22}{self.kind:14}{self.agents:7}{self.games:7}{self.pools:7}"
+        return f"{self.method:22}{self.kind:20}{self.agents:7}{self.games:7}{self.pools:7}"
+
+    @property
+    def schedule(self) -> str:
+        """Who meets whom: the first word of its kind."""
+        return self.kind.partition(",")[0]
+
+    @property
+    def ties(self) -> bool:
+        """Whether equal agents tie 30 % of their games."""
+        return "ties" in self.kind
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters of its solves."""
+        return {"prior": 1.0} if "prior" in self.kind else {}
 
 
 class Pool(NamedTuple):
@@ -82,10 +101,21 @@ def grid(pools: float) -> list[Cell]:
     )
     found += cells("bradley_terry", "cyclic", [(6, 30, 400), (10, 100, 300)])
     found += cells("bradley_terry", "sparse", [(20, 20, 150), (50, 10, 60)])
+    for kind in ("sparse, ties", "sparse, prior", "sparse, ties, prior"):
+        found += cells("bradley_terry", kind, [(20, 20, 150)])
     found += cells("bradley_terry", "clustered", [(16, 600, 150)])
-    for kind in RANDOM:
+    for kind in ("random", "random, ties", "random, prior", "random, ties, prior"):
         found += cells("bradley_terry", kind, [(32, 320, 200), (32, 2_000, 200)])
-    found += cells("copeland", "random", [(32, 320, 120)])
+    for kind in ("random, ties", "random, ties, prior"):
+        found += cells("davidson", kind, [(32, 320, 200), (32, 2_000, 200)])
+    for kind in ("sparse, ties", "sparse, ties, prior"):
+        found += cells("davidson", kind, [(20, 20, 150)])
+    for method in DRAWN:
+        for kind in ("random", "random, ties"):
+            found += cells(method, kind, [(32, 320, 120), (32, 2_000, 60)])
+    found += cells("copeland", "sparse, ties", [(20, 20, 60)])
+    for method in DRAWN[1:]:
+        found += cells(method, "sparse", [(20, 20, 60)]) + cells(method, "sparse, ties", [(20, 20, 60)])
     found += cells("davidson", "transitive", [(3, 30, 600), (6, 30, 300), (10, 100, 200), (20, 10, 100)])
     found += cells("davidson", "cyclic", [(6, 30, 300)])
     found += (
@@ -119,25 +149,37 @@ def drawn(cell: Cell, seed: int) -> Pool:
         return _table(rng, cell)
     if cell.kind == "clustered":
         return _clustered(rng, cell)
-    if cell.kind in RANDOM:
+    if cell.schedule == "random":
         return _random(rng, cell)
     gap = chances(rng, cell.agents, cyclic=cell.kind == "cyclic")
     first, second = np.triu_indices(cell.agents, 1)
-    if cell.kind == "sparse":
+    if cell.schedule == "sparse":
         ring = (second - first == 1) | (second - first == cell.agents - 1)
         met = ring | (rng.random(len(first)) < 0.15)
         first, second = first[met], second[met]
-    nu = 0.7 if cell.method == "davidson" else 0.0
-    half = gap[first, second] / 2
-    weights = np.stack([np.exp(half), np.full_like(half, nu), np.exp(-half)], axis=1)
-    chance = weights / weights.sum(axis=1, keepdims=True)
+    chance = _results(cell, gap[first, second])
     counts = np.array([rng.multinomial(cell.games, one) for one in chance], float)
     problem = GamesInput(_names(cell.agents), _tally(first, second, counts.T), NO_PLACES)
     return Pool(problem, _truth(cell, first, second, chance, gap))
 
 
+def _results(cell: Cell, gap: Any) -> Any:
+    """Chances of win, tie and loss (pairs, 3), given log odds (pairs,).
+
+    Ties of Davidson's pools follow its model. In other pools they leave the expected points alone, so that margins are those of the skills,
+    and a fit that counts a tie as half a win has the skills as its truth.
+    """
+    if cell.method == "davidson":
+        nu = TIES if cell.ties else 0.7
+        weights = np.stack([np.exp(gap / 2), np.full_like(gap, nu), np.exp(-gap / 2)], axis=1)
+        return weights / weights.sum(axis=1, keepdims=True)
+    points = 1 / (1 + np.exp(-gap))
+    tied = (0.6 if cell.ties else 0.0) * np.minimum(points, 1 - points)
+    return np.stack([points - tied / 2, tied, 1 - points - tied / 2], axis=1)
+
+
 def _truth(cell: Cell, first: Any, second: Any, chance: Any, gap: Any) -> Any:
-    if cell.method in ("bradley_terry", "davidson"):
+    if cell.method in FITS:
         exact = _tally(first, second, 1e6 * chance.T)
         return _rated(methods.solve(cell.method, GamesInput(_names(cell.agents), exact, NO_PLACES), {}))
     margins = np.tanh(gap / 2)
@@ -167,16 +209,14 @@ def _clustered(rng: np.random.Generator, cell: Cell) -> Pool:
 
 
 def _random(rng: np.random.Generator, cell: Cell) -> Pool:
-    """Games between random pairs. Where there are ties, equal agents tie 30 % of their games; expected points are those of the skills."""
+    """Games between random pairs."""
     skill = rng.normal(0.0, 0.7, cell.agents)
     first, second = np.triu_indices(cell.agents, 1)
     games = rng.multinomial(cell.games, np.full(len(first), 1 / len(first)))
-    points = 1 / (1 + np.exp(skill[second] - skill[first]))
-    tied = (0.6 if cell.kind == "random, ties" else 0.0) * np.minimum(points, 1 - points)
-    chance = np.stack([points - tied / 2, tied, 1 - points - tied / 2], axis=1)
+    chance = _results(cell, skill[first] - skill[second])
     counts = np.array([rng.multinomial(number, one) for number, one in zip(games, chance, strict=True)], float)
     problem = GamesInput(_names(cell.agents), _tally(first, second, counts.T), NO_PLACES)
-    if cell.method == "bradley_terry":
+    if cell.method in FITS:
         return Pool(problem, 1500 + POINTS * (skill - skill.mean()))
     return Pool(problem, _truth(cell, first, second, chance, skill[:, None] - skill))
 
@@ -210,9 +250,8 @@ def _rated(result: Any) -> Any:
 def offline(cell: Cell, seed: int) -> dict[str, Any]:
     """Coverage of one pool by `equirank solve --intervals`."""
     pool = drawn(cell, seed)
-    parameters = RANDOM.get(cell.kind, {})
-    plain = methods.solve(cell.method, pool.problem, parameters)
-    rows = sorted(add_intervals(cell.method, pool.problem, parameters, plain, SECONDS, seed).agents, key=lambda row: row.agent)
+    plain = methods.solve(cell.method, pool.problem, cell.parameters)
+    rows = sorted(add_intervals(cell.method, pool.problem, cell.parameters, plain, SECONDS, seed).agents, key=lambda row: row.agent)
     low, high = (
         np.array([math.nan if end is None else end for end in ends]) for ends in zip(*((row.low, row.high) for row in rows), strict=True)
     )
@@ -343,7 +382,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     print(machine(["numpy", "scipy"]))
     columns = f"{'covered':>15}{'width':>10}{'ranks':>8}{'far':>8}{'excluded':>9}{'failed':>7}"
-    print(f"{'method':22}{'pool':14}{'agents':>7}{'games':>7}{'pools':>7}{columns}{'   before:' + columns if chosen.before else ''}")
+    print(f"{'method':22}{'pool':20}{'agents':>7}{'games':>7}{'pools':>7}{columns}{'   before:' + columns if chosen.before else ''}")
     for cell in grid(0.1 if chosen.quick else chosen.share):
         if chosen.only in cell.label:
             then = f"          {shown(before(chosen.before.resolve(), cell))}" if chosen.before else ""

@@ -1,4 +1,5 @@
-"""Compiles the kernels that shards and solves run: `python -m services.precompile`, once where Equirank is installed or an image is built.
+"""Compiles the kernels that the library, shards and solves run: `python -m services.precompile`, once where Equirank is installed or an
+image is built.
 
 numba keeps what it compiled beside the sources (or in the user's cache folder where it may not write there). Without this the
 first outcome of each kind waits some seconds for the compiler.
@@ -10,6 +11,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from ratings_core import precompile as library
 from ratings_core.online import RATERS
 from services.boards.warm_reads import warm_reads
 from services.checkpoints.segments import packed_segment
@@ -35,9 +37,10 @@ _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task",
 
 
 def warm() -> None:
-    """Fold records of each form, fold outcomes of each kind by every online method, write and restore the state as checkpoints do, with
-    its history, and solve it by what the demo's pool of its kind has. Read agents.
+    """Rate small inputs by all methods of the library. Fold records of each form, fold outcomes of each kind by every online method, write
+    and restore the state as checkpoints do, with its history, and solve it by what the demo's pool of its kind has. Read agents.
     """
+    library.warm()
     warm_reads()
     Partition(0, 1).fold(
         TopicRecords([Record(offset, value, 0.0) for offset, value in enumerate([encode([_GAME]), _stream()])]), _directory()

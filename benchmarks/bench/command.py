@@ -13,7 +13,7 @@ from benchmarks.bench.measure import Found, measured
 from benchmarks.bench.pages import cells, chart, page
 from benchmarks.bench.rows import Results, Row, Scaling, Versions
 from benchmarks.bench.tasks import SEED, chosen
-from benchmarks.common import machine
+from benchmarks.common import commit, machine
 from benchmarks.peers import require
 from ratings_core.checks import count
 
@@ -73,7 +73,7 @@ def _results(found: Sequence[Found], *, quick: bool) -> Results:
 
 
 def machine_facts() -> dict[str, Any]:
-    """Processor and load, cores that this process may use, the BLAS of numpy, and the seed of all inputs."""
+    """Processor and load, cores that this process may use, the BLAS of numpy, the seed of all inputs, and the commit of the sources."""
     built = np.show_config(mode="dicts") or {}
     blas = built.get("Build Dependencies", {}).get("blas", {})
     return {
@@ -82,6 +82,7 @@ def machine_facts() -> dict[str, Any]:
         "numpy": np.__version__,
         "BLAS": f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip(),
         "seed": SEED,
+        "commit": commit("ratings_core", "benchmarks", "requirements.lock"),
     }
 
 

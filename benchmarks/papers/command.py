@@ -7,7 +7,7 @@ from typing import Final
 from benchmarks.papers.items import Match
 from benchmarks.papers.pages import results_of, write_pages
 from benchmarks.papers.registry import PAPERS, chosen
-from benchmarks.papers.run import ROOT, Progress, Status, code_digest, run_papers
+from benchmarks.papers.run import ROOT, Progress, Status, code_digest, read_result, run_papers
 
 DEFAULT_FOLDER: Final = ROOT / ".cache" / "papers"
 _KINDS: Final = (Match.YES, Match.NOISE, Match.EXPLAINED, Match.OTHER, Match.NO)
@@ -55,12 +55,12 @@ def render(folder: Path | None = None, seed: int | None = None) -> None:
     write_pages(PAPERS, where, seed)
     print(f"Pages: {where}")
     stored = [
-        (paper.name, result)
+        (paper.name, item, result)
         for paper in PAPERS
-        for result in results_of(paper, where).values()
-        if result is not None and result.status is Status.DONE
+        for item in paper.items
+        if (result := read_result(where, paper.name, item.name)) is not None and result.status is Status.DONE
     ]
-    older = [(paper, result) for paper, result in stored if result.code != code_digest(paper)]
+    older = [(paper, result) for paper, item, result in stored if result.code != code_digest(paper, item)]
     if older:
         print(f"{len(older)} of {len(stored)} results were computed by other code than this checkout's:")
     for paper, result in older:

@@ -18,8 +18,8 @@ import msgspec
 
 from benchmarks.papers.figures import save
 from benchmarks.papers.items import DATA, GOLDEN, Item, Match, NotRunError, Output, Paper, Run, Value, write_json
+from benchmarks.papers.sources import ROOT, code_of, sources_of
 
-ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("equirank", "numpy", "scipy", "numba", "highspy")
 _SOURCES: Final = ("ratings_core", "benchmarks/papers", "tests/golden")
 """Folders that decide results."""
@@ -95,7 +95,7 @@ def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: boo
     """
     work = [(paper, item) for paper in papers for item in paper.items]
     for place, (paper, item) in enumerate(work, 1):
-        code, began = code_digest(paper.name), time.monotonic()
+        code, began = code_digest(paper.name, item), time.monotonic()
         stored = read_result(folder, paper.name, item.name)
         if again or stored is None or stored.status is Status.NOT_RUN or stored.code != code or (stored.size == "quick" and not quick):
             computed = _computed(paper, item, folder, quick=quick, code=code, seed=seed)
@@ -115,20 +115,22 @@ def read_result(folder: Path, paper: str, item: str) -> Stored | None:
         return None
 
 
-@cache
-def code_digest(paper: str) -> str:
-    """Digest of everything that decides the results of a paper.
+def code_digest(paper: str, item: Item) -> str:
+    """Digest of everything that decides the result of an item.
 
-    These are the library, the shared files of this package, the paper's own folder or modules (their names begin with the paper's), its
-    data and those of all papers, and the published numbers of the tests.
+    These are the code of its module and of all that it imports (without comments and docstrings), the data of its paper and of all
+    papers, and the published numbers of the tests.
     """
-    here = Path(__file__).parent
-    shared = [here / f"{name}.py" for name in ("atari", "figures", "items")]
+    return _digest(paper, item.compute.__module__)
+
+
+@cache
+def _digest(paper: str, module: str) -> str:
     data = sorted(path for path in (*DATA.glob("*"), *(DATA / paper).rglob("*"), *GOLDEN.rglob("*")) if path.is_file())
-    own = sorted(path for path in here.rglob("*.py") if path.relative_to(here).parts[0].startswith(paper))
-    files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *own, *data]
     digest = hashlib.sha256()
-    for file in files:
+    for file in sources_of(module):
+        digest.update(f"{file.relative_to(ROOT)}\n{code_of(file)}\n".encode())
+    for file in data:
         digest.update(f"{file.name}\n".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:16]

@@ -24,6 +24,7 @@ from ratings_core.equilibria.exact_gains import least_gains_exactly
 from ratings_core.equilibria.lexicographic import LeastGains, least_gains
 from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.equilibria.record import GameRatings, facts_of_joint
+from ratings_core.equilibria.unit_ratio import LARGEST_UNIT_RATIO, units_too_far_apart
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.gain_matrix import GainMatrix
@@ -33,11 +34,6 @@ from ratings_core.games.symmetry import Reduction, reduced
 from ratings_core.solution import Certificate, Floats, Start, Status
 
 _NAME = "deviation"
-LARGEST_UNIT_RATIO: Final = 1e6
-"""Largest ratio between players' units at which ratings can be optimal. Gains are rounded in the largest unit, so at higher ratios the
-certificate misses errors (seen: 8e-5 of the largest unit at a ratio of 1e9).
-"""
-
 EXACT_ENTRIES: Final = 2000
 """Games of at most so many strategies times joints, without copies, are solved in whole numbers, in up to some tens of milliseconds."""
 
@@ -146,11 +142,7 @@ def _accepted(result: Deviation, least: LeastGains, tolerance: float) -> Deviati
         return result
     ratio = result.stats["unit_ratio"]
     if ratio > LARGEST_UNIT_RATIO:
-        raise SolverError(
-            f"deviation ratings cannot be certified: the units of the players' payoffs differ by a factor of {ratio:.2g}, more than "
-            f"{LARGEST_UNIT_RATIO:g}; scale the payoffs of the players, or pass accept_approximate=True",
-            result,
-        )
+        raise units_too_far_apart("deviation ratings", ratio, result)
     unfinished = f"{result.stats['solves']:.0f} programs did not determine all ratings"
     why = f"their error may be {result.certificate.value:.2g}" if least.complete else unfinished
     raise SolverError(

@@ -24,16 +24,14 @@ from ratings_core.equilibria.logit_path import LostPathError, PathPoint, trace
 from ratings_core.equilibria.logit_system import LogitSystem
 from ratings_core.equilibria.options import LLEOptions
 from ratings_core.equilibria.record import GameRatings, facts
+from ratings_core.equilibria.unit_ratio import LARGEST_UNIT_RATIO, units_too_far_apart
 from ratings_core.errors import SolverError
 from ratings_core.games.equitable import Labels, equitable_classes
-from ratings_core.games.merging import Merged, merged, units_of
+from ratings_core.games.merging import Merged, merged, spreads, unit_ratio, units_from
 from ratings_core.games.tilted import Mixes, TiltedGame
 from ratings_core.solution import Certificate, Floats, Status
 
 PRINCIPAL: Final = "principal branch"
-_FAR_APART: Final = 1e4
-"""Ratio of players' units from which an error names it as the likely reason of a lost path."""
-
 
 _DEFAULTS: Final = LLEOptions()
 
@@ -70,14 +68,20 @@ def lle(game: TiltedGame, *, target: Target = EXACT, options: LLEOptions = _DEFA
 
     target: start of the path: ``even``, an `AffinityTarget`, or a distribution over each player's strategies before merging.
 
-    Raises `InputError` for invalid arguments, `SolverError` (with the result) beyond the tolerance.
+    The path depends on the ratio of the players' units. Without `accept_approximate`, it is at most `LARGEST_UNIT_RATIO`.
+
+    Raises `InputError` for invalid arguments, `SolverError` (with the result) beyond the tolerance, and before any work (without a result)
+    if the units are too far apart.
     """
     LLEOptions.require(options)
     started = time.perf_counter()
+    spread = spreads(game)
+    if not options.accept_approximate and (ratio := unit_ratio(spread)) > LARGEST_UNIT_RATIO:
+        raise units_too_far_apart("limiting logit equilibria", ratio)
     deadline = Deadline.within(options.max_seconds)
     small = merged(game, merge=options.merge)
     targets = class_targets(small, target, deadline)
-    units = units_of(game)
+    units = units_from(spread)
     end = _followed(small.game, targets, units, options.tolerance, options.max_steps, deadline)
     result = _described(game, small, targets, units, end, options.tolerance, started)
     return result if options.accept_approximate else _accepted(result, end.why)
@@ -174,11 +178,9 @@ def _described(game: TiltedGame, small: Merged, targets: Mixes, units: Floats, e
 def _accepted(result: LLE, why: str) -> LLE:
     if result.status is Status.OPTIMAL:
         return result
-    apart = float(result.units.max() / result.units.min())
-    advice = f"scale payoffs alike, as players' units differ by a factor of {apart:.1g}; " if apart >= _FAR_APART else ""
     raise SolverError(
         "the limiting logit equilibrium misses the tolerance: "
         f"at beta {result.beta:.3g} a player could gain {result.certificate.value:.2g} "
-        f"of its unit; {why}; {advice}raise tolerance, max_steps or max_seconds, use targets above 0, or pass accept_approximate=True",
+        f"of its unit; {why}; raise tolerance, max_steps or max_seconds, use targets above 0, or pass accept_approximate=True",
         result,
     )

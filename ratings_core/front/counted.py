@@ -1,7 +1,8 @@
 """Outcomes of any number as the problem that solved methods take."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,7 +22,15 @@ from ratings_core.solution import Floats
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.tallies.clusters import in_groups
 
-EMPTY: Final = "must contain at least one game or measurement that the options do not exclude"
+NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
+TEAMS: Final = "games with a side of several agents, which methods of pairs and places do not count (online methods do)"
+"""Reason for which games are left out of results of pairs."""
+
+
+def nothing_counts(left_out: Mapping[str, int]) -> str:
+    """The rule that outcomes without one that counts break. left_out: Reason -> number of rows or outcomes that were left out for it."""
+    why = "; ".join(f"{count} left out: {reason}" for reason, count in sorted(left_out.items()) if count)
+    return f"must contain at least one game or measurement{f' ({why})' if why else ''}"
 
 
 class Counting(NamedTuple):
@@ -56,7 +65,7 @@ class Counted:
         self._agents, self._tasks = Roster(), Roster()
         self._pairs, self._places, self._scores = PairTally(per_task=counting.per_task), PlaceTally(), ScoreTable()
         self._clusters = PairTally(per_task=True) if counting.clustered else None
-        self._games = self._measured = 0
+        self._games = self._measured = self._teams = 0
         self._plain = counting.bucket_seconds is None  # only games of weight 1 between two agents so far
 
     def add(self, columns: Games | TaskScores) -> None:
@@ -64,6 +73,7 @@ class Counted:
         if isinstance(columns, Games):
             batch, bucket = batch_of(columns, self._agents, self._tasks, first=self._games), self._buckets(columns.time)
             self._games += len(columns)
+            self._teams += team_games(columns)
             self._pairs.add(batch, bucket)
             self._places.add(batch, bucket)
             if self._clusters is not None:
@@ -74,10 +84,22 @@ class Counted:
             batch_ = columns.batch(self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks))
             self._scores.add(batch_, np.zeros(len(columns), np.int64))
 
-    def problem(self) -> Problem:
-        """The problem of the counted outcomes. Raises `InputError` if there are none, or if there are both games and scores."""
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Reason -> number of games that solved methods do not count; empty if they count all."""
+        return {TEAMS: self._teams} if self._teams else {}
+
+    def problem(self, left_out: Mapping[str, int] = NOTHING) -> Problem:
+        """The problem of the counted outcomes.
+
+        Args:
+            left_out: Reason -> number of rows that are not outcomes, for the error.
+
+        Raises:
+            InputError: There are no outcomes, or both games and scores.
+        """
         if not self._games and not self._measured:
-            raise InputError("games", 0, EMPTY)
+            raise InputError("games", 0, nothing_counts(left_out))
         if self._games and self._measured:
             raise InputError("games", self._games + self._measured, "must be outcomes of one kind, with sides or with scores")
         agents, tasks = tuple(self._agents.names()), tuple(self._tasks.names())
@@ -126,14 +148,20 @@ class CountedFeatures:
         self._weight.append(games.weight / WEIGHT_ONE)
         self._features.append(part.features)
 
-    def problem(self) -> FeaturesInput:
-        """The problem of all games so far. Raises `InputError` if there is no game."""
+    def problem(self, left_out: Mapping[str, int] = NOTHING) -> FeaturesInput:
+        """The problem of all games so far. Raises `InputError` if there is no game. left_out: As in `Counted.problem`."""
         if not sum(map(len, self._first)):
-            raise InputError("games", 0, EMPTY)
+            raise InputError("games", 0, nothing_counts(left_out))
         names, result = tuple(self._agents.names()), np.concatenate(self._result)
         first, second = np.concatenate(self._first), np.concatenate(self._second)
         games = Comparisons(len(names), first, second, result, np.arange(len(result)), np.concatenate(self._weight))
         return FeaturesInput(names, games, np.concatenate(self._features), self._names)
+
+
+def team_games(games: Games) -> int:
+    """Number of games with a side of several agents."""
+    several = np.concatenate([[0], np.cumsum(np.diff(games.agent_start) > 1)])
+    return int((np.diff(several[games.side_start]) > 0).sum())
 
 
 def batch_of(games: Games, agents: Roster, tasks: Roster, *, first: int = 0) -> OutcomeBatch:

@@ -1,9 +1,10 @@
 """What a file holds: its kind, the roles of its columns, its agents and groups, its bad rows, and how to go on."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,11 @@ from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.reading import FileReading, roles_of_table
 from ratings_core.formats.source import FileSource
+from ratings_core.front.counted import team_games
+from ratings_core.front.load import load
 from ratings_core.graphs import weak_components
+from ratings_core.problems.inputs import Problem, ProfileInput
+from ratings_core.records.outcomes import WEIGHT_ONE
 from ratings_core.records.roster import Roster
 
 _ROW_KINDS: Final = (FileKind.GAMES, FileKind.PGN, FileKind.CONTESTS, FileKind.SCORES)
@@ -31,10 +36,13 @@ class Inspection:
         columns: Names of its columns; empty for files without.
         roles: Role -> column, of a table of games. `counts.remarks` says what else its rows showed.
         counts: Numbers of rows; None for kinds that are not read row by row.
-        outcomes: Number of games or measurements.
+        outcomes: Number of games or measurements, or total weight of ballots.
         agents: Number of agents.
         groups: Sizes of the groups of agents that are linked by games, largest first.
+        teams: Number of games with a side of several agents, which methods of pairs do not count.
         tasks: Number of tasks.
+        scores: Smallest and largest score; None without scores.
+        weights: Smallest and largest weight of a game or measurement; None if all are 1.
         ties: Share of games in which two sides share a place.
         times: First and last time, in seconds since 1970; None without times.
         falling: Whether the rows run from new to old.
@@ -45,10 +53,13 @@ class Inspection:
     columns: list[str] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=dict)
     counts: RowCounts | None = None
-    outcomes: int = 0
+    outcomes: float = 0
     agents: int = 0
     groups: list[int] = field(default_factory=list)
+    teams: int = 0
     tasks: int = 0
+    scores: tuple[float, float] | None = None
+    weights: tuple[float, float] | None = None
     ties: float = 0.0
     times: tuple[float, float] | None = None
     falling: bool = False
@@ -82,21 +93,24 @@ def inspection_of(path: Path, options: ReadOptions = PLAIN) -> Inspection:
         if reading.kind is FileKind.GAMES:
             inspection.roles = roles_of_table(inspection.columns, options.roles).named
         if reading.kind in _ROW_KINDS:
-            _read(reading, inspection)
+            add_outcomes(inspection, reading.parts())
+            inspection.counts, inspection.falling = reading.counts, bool(reading.order_note)
+        elif reading.kind in (FileKind.MARGINS, FileKind.PROFILE):
+            _add_problem(inspection, load(reading)[""].problem)
         return inspection
 
 
-def _read(reading: FileReading, inspection: Inspection) -> None:
+def add_outcomes(inspection: Inspection, parts: Iterable[FilePart]) -> None:
+    """Count outcomes and what they hold. parts: All outcomes of the file."""
     agents, tasks, ties = Roster(), Roster(), 0
     links: list[NDArray[np.int64]] = []
-    for part in reading.parts():
+    for part in parts:
         ids = agents.intern_coded(part.columns.names).astype(np.int64)
         tasks.intern_packed(part.columns.tasks)
         inspection.outcomes += len(part)
         links.append(_links(part, ids))
         ties += _tied(part)
-        _add_times(part, inspection)
-    inspection.counts, inspection.falling = reading.counts, bool(reading.order_note)
+        _add_ranges(part, inspection)
     inspection.agents, inspection.tasks = len(agents), len(tasks)
     inspection.ties = ties / inspection.outcomes if inspection.outcomes else 0.0
     if inspection.agents:
@@ -124,9 +138,27 @@ def _tied(part: FilePart) -> int:
     return len(np.unique(game[order][1:][equal]))
 
 
-def _add_times(part: FilePart, inspection: Inspection) -> None:
-    if part.timed is None or not part.timed.any():
-        return
-    times = part.columns.time[part.timed]
-    low, high = float(times.min()), float(times.max())
-    inspection.times = (low, high) if inspection.times is None else (min(low, inspection.times[0]), max(high, inspection.times[1]))
+def _add_problem(inspection: Inspection, problem: Problem) -> None:
+    inspection.agents = len(problem.names)
+    if isinstance(problem, ProfileInput):
+        inspection.outcomes = float(problem.profile.weight.sum())
+
+
+def _add_ranges(part: FilePart, inspection: Inspection) -> None:
+    columns = part.columns
+    if part.timed is not None:
+        inspection.times = _widened(inspection.times, columns.time[part.timed])
+    weights = _widened(inspection.weights, columns.weight / WEIGHT_ONE)
+    inspection.weights = None if weights == (1.0, 1.0) and inspection.weights is None else weights
+    if isinstance(columns, Games):
+        inspection.teams += team_games(columns)
+    else:
+        inspection.scores = _widened(inspection.scores, columns.score)
+
+
+def _widened(ends: tuple[float, float] | None, values: NDArray[Any]) -> tuple[float, float] | None:
+    """The ends with values among them."""
+    if not len(values):
+        return ends
+    low, high = float(values.min()), float(values.max())
+    return (low, high) if ends is None else (min(low, ends[0]), max(high, ends[1]))

@@ -20,7 +20,7 @@ from ratings_core.voting.profile import Unlisted
 
 BadRows: TypeAlias = Literal["refuse", "skip"]
 _SHOWN_BAD: Final = 20
-"""Largest number of bad rows that an error lists. The error also gives the number of all bad rows."""
+"""Largest number of bad rows that an error lists, because it is one line. It also gives the number of all. `Inspection` has a hundred."""
 BAD: Final = "bad rows"
 
 
@@ -121,7 +121,7 @@ def _games(reading: FileReading, counting: Counting, bad_rows: BadRows) -> dict[
     if reading.options.slice_by is None:
         slices.part("")  # for a file without games too: its error then states what the file must hold
     left_out = collect(reading, slices, _add, bad_rows)
-    return {value: Loaded(reading.kind, own.problem(), left_out) for value, own in slices.sorted()}
+    return {value: Loaded(reading.kind, own.problem(left_out), left_out) for value, own in slices.sorted(left_out)}
 
 
 def collect(

@@ -23,12 +23,15 @@ from ratings_core.front.solved import solved
 from ratings_core.front.sources import ONE_ANSWER, part_of, part_of_file
 from ratings_core.methods.method import Takes
 from ratings_core.methods.registry import METHODS, find
+from ratings_core.methods.separate import separate_groups
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.problems.inputs import Problem
 from ratings_core.ranking import Ranking
 from ratings_core.records.roster import Roster
+from ratings_core.tallies import PairTally
 
+_ARGUMENTS: Final = ("columns", "features", "reading", "bucket_seconds", "intervals")
 INTERVAL_SECONDS: Final = 60.0
 """Time limit of the refits for intervals."""
 
@@ -66,8 +69,18 @@ def rate(
         SolverError: The method did not reach its accuracy.
     """
     checked_method(method)
+    _check_names(options)
     source = read(games, with_columns(reading, columns, features))
     return source.rated(method, options, bucket_seconds, _seconds_of(intervals))
+
+
+def _check_names(options: Mapping[str, Value]) -> None:
+    """Raise `InputError` for an option whose name is almost that of an argument of `rate`, such as `interval`."""
+    from difflib import get_close_matches  # noqa: PLC0415 - as in `checks.similar`
+
+    for name, value in options.items():
+        if name not in _ARGUMENTS and (near := get_close_matches(name, _ARGUMENTS, 1, 0.85)):
+            raise InputError(name, value, f"must be an option of the method, or an argument of rate such as {near[0]}")
 
 
 def _seconds_of(intervals: bool | float) -> float | None:
@@ -158,11 +171,12 @@ class Read:
         if "slice_by" in options:
             raise InputError("slice_by", options["slice_by"], ONE_ANSWER)
         if method in RATERS:
-            rating = _folded(self, method, options, interval_seconds)
+            rating, uncounted = _folded(self, method, options, interval_seconds), dict[str, int]()
         else:
-            problem = self._problem(method, bucket_seconds, clustered=interval_seconds is not None)
+            problem, uncounted = self._problem(method, bucket_seconds, clustered=interval_seconds is not None)
             rating = solved(method, problem, options, interval_seconds)
-        return replace(rating, extra={**rating.extra, "left_out": dict(self.left_out)}) if self.left_out else rating
+        left_out = {**self.left_out, **uncounted}
+        return replace(rating, extra={**rating.extra, "left_out": left_out}) if left_out else rating
 
     def games(self, method: str) -> Games:
         """The single games, for an online method. Raises `InputError` if there are none."""
@@ -177,11 +191,12 @@ class Read:
             rule = f"must be left out for {method}, which does not use them; contextual_bradley_terry does"
             raise InputError("features", [one.text for one in self.reading.features], rule)
 
-    def _problem(self, method: str, bucket_seconds: float | None, *, clustered: bool) -> Problem:
+    def _problem(self, method: str, bucket_seconds: float | None, *, clustered: bool) -> tuple[Problem, dict[str, int]]:
+        """The problem that a solved method takes, and reason -> number of games that it does not count."""
         if self.part is None and self.problem is not None:
             if bucket_seconds is not None:
                 raise InputError("bucket_seconds", bucket_seconds, "must be left out: only games are counted by time")
-            return self.problem
+            return self.problem, {}
         part = self.part
         if part is None:
             raise InputError("games", None, "must be games")
@@ -189,10 +204,10 @@ class Read:
             self._check_features(method)
             featured = CountedFeatures([feature.text for feature in self.reading.features])
             featured.add_part(part)
-            return featured.problem()
+            return featured.problem(), {}
         counted = Counted(Counting(find(method).takes is Takes.TASK_PAIRS, clustered, bucket_seconds))
         counted.add(part.columns)
-        return counted.problem()
+        return counted.problem(), counted.left_out
 
 
 def _folded(source: Read, method: str, options: Mapping[str, Value], interval_seconds: float | None) -> Rating:
@@ -209,7 +224,9 @@ def _folded(source: Read, method: str, options: Mapping[str, Value], interval_se
     rater = RATERS[method](**options)
     state = rater.init(0)
     score = Prequential()
-    rater.fold(state, batch_of(games, agents, tasks), score)
+    batch, met = batch_of(games, agents, tasks), PairTally()
+    rater.fold(state, batch, score)
+    met.add(batch, np.zeros(len(batch), np.int64))
     names = agents.names()
     order = sorted(range(len(names)), key=names.__getitem__)
     shown = rater.read(state, np.array(order, np.int32))
@@ -222,6 +239,6 @@ def _folded(source: Read, method: str, options: Mapping[str, Value], interval_se
         certificate=None,
         status="folded",
         seconds=time.perf_counter() - begun,
-        extra={"forecasts": score.figures()},
+        extra={"forecasts": score.figures(), **separate_groups(met.counts(), len(names))},
         expects=lambda first, second: score.forecast(rater.log_odds(state, order[first], order[second])),
     )

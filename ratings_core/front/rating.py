@@ -12,6 +12,7 @@ from ratings_core.errors import InputError
 from ratings_core.front.figures import figure
 from ratings_core.front.names import name_of
 from ratings_core.front.release import release
+from ratings_core.front.remarks import remarks
 from ratings_core.front.tables import drawn, drawn_html, number
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats
@@ -25,7 +26,7 @@ class Row(NamedTuple):
     """One agent of a result.
 
     Attributes:
-        rank: Rank from 1; agents of equal rating share a rank.
+        rank: Rank from 1; agents of equal rating share a rank. None for an agent without a rating.
         agent: Name.
         rating: Higher is better; NaN if the data do not determine it.
         low, high: Ends of the interval; None without one.
@@ -33,7 +34,7 @@ class Row(NamedTuple):
         rank_low, rank_high: Ends of the interval of its rank; 0 without intervals of ranks.
     """
 
-    rank: int
+    rank: int | None
     agent: str
     rating: float
     low: float | None
@@ -118,13 +119,14 @@ class Rating:
     def table(self) -> Any:
         """The rows as an Arrow table, best agent first. `.to_pandas()` and `polars.from_arrow` make data frames of it.
 
-        Its metadata names the version of Equirank, the method, the status, and the seeds that were used.
+        An agent without a rating has the rank null. The metadata names the version of Equirank, the method, the status, and the seeds
+        that were used.
         """
         import pyarrow as pa  # noqa: PLC0415 - takes time to load
 
         ids = self.ranking.ids
         columns = {
-            "rank": self.ranking.rank[ids],
+            "rank": pa.array(self.ranking.rank[ids], mask=np.isnan(self.ratings[ids])),
             "agent": [self.names[i] for i in ids.tolist()],
             "rating": self.ratings[ids],
             "games": self.games[ids],
@@ -183,17 +185,13 @@ class Rating:
     def _cells(self, row: Row) -> list[str]:
         ends = "-" if row.low is None or row.high is None else f"{number(row.low)} to {number(row.high)}"
         interval = () if self.level is None else (ends,)
-        return [str(row.rank), row.agent, number(row.rating), *interval, f"{row.games:g}"]
+        return ["-" if row.rank is None else str(row.rank), row.agent, number(row.rating), *interval, f"{row.games:g}"]
 
     def _more(self) -> list[str]:
         """Lines below the table: agents that it omits, agents without a rating and why, and further findings."""
         lines = [f"... and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
-        lines += [f"{count} rows left out: {reason}" for reason, count in self.extra.get("left_out", {}).items()]
-        if unrated := int(np.isnan(self.ratings).sum()):
-            lines.append(f"{unrated} without a rating: {self.extra.get('unrated_because', 'the data do not determine one')}")
-        components = self.extra.get("components")
-        if isinstance(components, int) and components > 1 and unrated < len(self):
-            lines.append(f"{components} groups without wins in both directions between them: ratings compare only within a group")
+        lines += [f"left out: {count}, {reason}" for reason, count in self.extra.get("left_out", {}).items()]
+        lines += remarks(self.extra, int(np.isnan(self.ratings).sum()), len(self))
         if (why := self.extra.get("no_intervals_because")) is not None:
             lines.append(f"no intervals: {why}")
         return lines
@@ -203,7 +201,7 @@ class Rating:
         first, last = (none if end is None else end for end in (self.rank_low, self.rank_high))
         return [
             Row(
-                rank=int(self.ranking.rank[i]),
+                rank=None if np.isnan(self.ratings[i]) else int(self.ranking.rank[i]),
                 agent=self.names[i],
                 rating=float(self.ratings[i]),
                 low=_end(self.low, i),

@@ -1,13 +1,13 @@
 """Slices: outcomes grouped by the value of a column."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
 import numpy as np
 
 from ratings_core.errors import InputError
 from ratings_core.formats.parts import FilePart
-from ratings_core.front.counted import EMPTY
+from ratings_core.front.counted import NOTHING, nothing_counts
 
 MOST_SLICES: Final = 1_000
 """Largest number of slices, because each slice has its own tallies. A column with more values probably holds ids or times."""
@@ -43,10 +43,17 @@ class Slices(Generic[OwnT]):
             self._owned[value] = self._make()
         return self._owned[value]
 
-    def sorted(self) -> list[tuple[str, OwnT]]:
-        """Value and object of each slice, in order of the values. Raises `InputError` if no slice exists."""
+    def sorted(self, left_out: Mapping[str, int] = NOTHING) -> list[tuple[str, OwnT]]:
+        """Value and object of each slice, in order of the values.
+
+        Args:
+            left_out: Reason -> number of rows that are not outcomes, for the error.
+
+        Raises:
+            InputError: No slice exists.
+        """
         if not self._owned:
-            raise InputError("games", 0, EMPTY)
+            raise InputError("games", 0, nothing_counts(left_out))
         return sorted(self._owned.items())
 
     @staticmethod

@@ -15,6 +15,7 @@ from ratings_core.errors import InputError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.formats.parts import FilePart, RowCounts
+from ratings_core.front.counted import nothing_counts
 from ratings_core.front.names import name_of
 from ratings_core.records.names import check_name
 
@@ -130,8 +131,7 @@ def _checked(part: FilePart | None, counts: RowCounts, name: str) -> FilePart:
         rule = f"{bad.rule} (options such as --value are fields of ReadOptions here)" if "--" in bad.rule else bad.rule
         raise InputError(f"{name}: {bad.argument}", bad.value, f"{rule}; mend or drop such rows ({counts.bad} bad rows of {counts.rows})")
     if part is None or not len(part):
-        why = "; ".join(f"{count} rows left out: {reason}" for reason, count in counts.left_out.items())
-        raise InputError(name, counts.rows, f"must contain at least one game or measurement{f' ({why})' if why else ''}")
+        raise InputError(name, counts.rows, nothing_counts(counts.left_out))
     return part
 
 

@@ -82,36 +82,52 @@ def _(game: AgentAgentTask) -> tuple[CloneClasses, ...]:
     return agents, agents, clone_classes((game.scores - game.scores.min(axis=0)).T)
 
 
-@singledispatch
 def units_of(game: object) -> Floats:
+    """The units of a game's players, (N,): their `spreads`, or 1 for a player whose choice does not matter."""
+    return units_from(spreads(game))
+
+
+def units_from(spread: Floats) -> Floats:
+    """The players' units, given their spreads."""
+    return np.where(spread > 0, spread, 1.0)
+
+
+def unit_ratio(spread: Floats) -> float:
+    """The largest unit of a player over the smallest one, given the spreads; 1 if no choice matters."""
+    matter = spread[spread > 0]
+    return float(matter.max() / matter.min()) if len(matter) else 1.0
+
+
+@singledispatch
+def spreads(game: object) -> Floats:
     """For each player, the largest difference that its own choice can make to its payoff, or a bound that scales with it, (N,).
 
-    It is 1 for a player whose choice does not matter. Raises `InputError` if a difference is so small that its square vanishes.
+    Raises `InputError` if a difference is so small that its square vanishes.
     """
     raise InputError("game", type(game).__name__, "must be a NormalForm, a KingOfTheHill or an AgentAgentTask")
 
 
-@units_of.register
+@spreads.register
 def _(game: NormalForm) -> Floats:
-    return _units(*(np.ptp(tensor, axis=p).max() for p, tensor in enumerate(game.payoffs)))
+    return _checked(*(np.ptp(tensor, axis=p).max() for p, tensor in enumerate(game.payoffs)))
 
 
-@units_of.register
+@spreads.register
 def _(game: KingOfTheHill) -> Floats:
     prompt, king = np.ptp(np.abs(game.ahead), axis=0).max(), np.ptp(game.ahead, axis=1).max()
-    return _units(prompt, king, np.ptp(game.ahead + game.penalty * game.same, axis=2).max())
+    return _checked(prompt, king, np.ptp(game.ahead + game.penalty * game.same, axis=2).max())
 
 
-@units_of.register
+@spreads.register
 def _(game: AgentAgentTask) -> Floats:
     agent = np.ptp(game.scores, axis=0).max()
-    return _units(agent, agent, agent)
+    return _checked(agent, agent, agent)
 
 
-def _units(*largest: float) -> Floats:
+def _checked(*largest: float) -> Floats:
     if vanishing := [float(own) for own in largest if 0 < own < LEAST]:
         raise InputError("game", vanishing[0], f"must have payoffs that are equal or differ by at least {LEAST:g}; scale them")
-    return np.array([float(own) or 1.0 for own in largest])
+    return np.array([float(own) for own in largest])
 
 
 def _firsts_only(game: TiltedGame, classes: tuple[CloneClasses, ...]) -> TiltedGame:

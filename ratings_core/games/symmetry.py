@@ -23,6 +23,7 @@ from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.clones import CloneClasses, clone_classes, grouped, singletons
 from ratings_core.games.gain_matrix import GainMatrix, Ids, PairGains, TensorGains
 from ratings_core.games.king_of_the_hill import KingOfTheHill
+from ratings_core.games.merging import unit_ratio
 from ratings_core.games.normal_form import JointDistribution, Joints, NormalForm
 from ratings_core.solution import Floats
 
@@ -164,8 +165,7 @@ def _(game: NormalForm, *, merge: bool = True) -> Reduction:
     unit = max(float(tensor.max()) for tensor in own) or 1.0
     ten = _power_of_ten(unit)
     tensors = [np.round(tensor / ten, DIGITS) * (ten / unit) for tensor in own]
-    units = [float(tensor.max()) for tensor in tensors if tensor.any()]
-    ratio = max(units) / min(units) if units else 1.0
+    ratio = unit_ratio(np.array([float(tensor.max()) for tensor in tensors]))
     classes = tuple(_classes(_strategies_as_rows(tensors, p), merge) for p in range(len(tensors)))
     kept = np.ix_(*(one.first for one in classes))
     small = NormalForm.of([tensor[kept] for tensor in tensors])

@@ -30,7 +30,7 @@ from ratings_core.solution import Floats, Solution, Start
 
 Found = TypeVar("Found", bound=Solution)
 
-_UNLINKED: Final = "no chains of wins in both directions link it to another agent: play more games, or solve with a prior"
+_UNLINKED: Final = "no chains of wins in both directions link it to another agent: play more games, or solve with prior=1"
 _DENSE_AGENTS: Final = 2_000
 """Largest number of agents in fits of posterior margins, which have a term for every pair."""
 _CONTEXTUAL_AGENTS: Final = 2_000

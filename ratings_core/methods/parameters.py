@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.options import Options, Parameter, Value, parameters_of
 
@@ -20,5 +21,6 @@ def accepted(parameters: Sequence[Parameter], given: Mapping[str, Value]) -> dic
     known = {parameter.name: parameter for parameter in parameters}
     for name in given:
         if name not in known:
-            raise InputError("parameter", name, f"must be one of {', '.join(known) or 'none (the method has no parameters)'}")
+            names = ", ".join(known) or "none (the method has no parameters)"
+            raise InputError("parameter", name, f"must be one of {names}{checks.similar(name, list(known))}")
     return {name: parameter.accept(given[name]) if name in given else parameter.default for name, parameter in known.items()}

@@ -15,6 +15,7 @@ from ratings_core.methods.names import MODULES, ONLINE
 from ratings_core.methods.parameters import accepted
 from ratings_core.methods.recency import RECENCY, recent
 from ratings_core.methods.rosters import ROSTER, playing, roster
+from ratings_core.methods.separate import separate_groups
 from ratings_core.options import Value
 from ratings_core.problems.inputs import (
     FeaturesInput,
@@ -57,7 +58,8 @@ class Taken(NamedTuple):
         method: The method.
         problem: The part of the problem that the method takes, agents in order of their names.
         values: Accepted values of the method's own parameters.
-        about: Fields of `extra` about agents left out (`roster`) and about weights of old results (`recency`).
+        about: Fields of `extra` about agents left out (`roster`), weights of old results (`recency`) and groups that never met
+            (`separate_groups`).
     """
 
     method: Method
@@ -85,7 +87,9 @@ def taken(method: str, problem: Problem, parameters: Parameters | None = None) -
     part, left_out = roster(playing(named) if isinstance(named, GamesInput) else named, chosen, given)
     if (reason := why_not(chosen, part)) is not None:
         raise NotApplicable("method", method, reason)
-    return Taken(chosen, part, {parameter.name: given[parameter.name] for parameter in chosen.parameters}, {**left_out, **recency})
+    separate = separate_groups(part.counts, len(part.names)) if isinstance(part, PairsInput) else {}
+    values = {parameter.name: given[parameter.name] for parameter in chosen.parameters}
+    return Taken(chosen, part, values, {**left_out, **recency, **separate})
 
 
 def ranking_of(method: Method, rated: Rated, tie_tolerance: float | None = None) -> Ranking:

@@ -113,7 +113,10 @@ def _solved(
     slices, left_out = Slices(lambda: Counted(counting)), Counter[str]()
     for value, part in counted_outcomes(log, control, wanted, pool.made, left_out):
         slices.part(value).add(part)
-    loaded = {value: Loaded(FileKind.OUTCOMES, counted.problem(), dict(left_out)) for value, counted in slices.sorted()}
+    loaded = {
+        value: Loaded(FileKind.OUTCOMES, counted.problem(left_out), {**left_out, **counted.left_out})
+        for value, counted in slices.sorted(left_out)
+    }
     yield from answers_of(asked, loaded, wanted.slice_by)
 
 
@@ -133,7 +136,7 @@ def _folded(
         if isinstance(part, Games):
             slices.part(value).fold(part)
     for value, state in slices.sorted():
-        result = folded_result(state, asked.method, rater, time.perf_counter() - begun)
+        result = folded_result(state, asked.method, rater, time.perf_counter() - begun, left_out)
         yield answer_of(value, result, FileKind.OUTCOMES, dict(left_out), wanted.slice_by)
 
 

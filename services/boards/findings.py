@@ -120,11 +120,13 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True):
         agents: The agents in the order of the cycle.
         margins: Margin of each of these wins.
         weakest: Smallest of the margins.
+        games: Number of games, or of tasks, of each of these pairs. Absent in insights of earlier versions.
     """
 
     agents: list[str]
     margins: list[float]
     weakest: float
+    games: list[float] = []
 
 
 class Cycles(Finding, frozen=True, kw_only=True):

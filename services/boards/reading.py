@@ -531,6 +531,8 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
             rank=row.rank,
             rank_low=row.rank_low,
             rank_high=row.rank_high,
+            low=row.low,
+            high=row.high,
             provisional=row.rank is None,
         )
         for row in shown

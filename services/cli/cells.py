@@ -92,9 +92,14 @@ def ranked_table(
     table = FittedTable(whole("rank", right=True), folded("agent"), *numbers, *texts, least=_LEAST, title=title)
     cells = [*intervals.values(), *details.values(), *made_of.values()]
     for i, row in enumerate(rows):
-        rank = "?" if row.rank is None else str(row.rank)
-        table.add_row(rank, row.agent, shown(row.rating), *(column[i] for column in cells))
+        table.add_row(_rank(row), row.agent, shown(row.rating), *(column[i] for column in cells))
     return table
+
+
+def _rank(row: AgentRow) -> str:
+    if row.rating is None:
+        return "-"
+    return "?" if row.rank is None else str(row.rank)
 
 
 def counted(number: float, unit: str) -> str:
@@ -117,11 +122,6 @@ def roster_line(extra: Mapping[str, object]) -> str | None:
     if not isinstance(said := extra.get("roster"), dict):
         return None
     return f"of the {said['agents']} {said['by']} agents; {said['left_out']} are left out"
-
-
-def unrated_line(extra: Mapping[str, object]) -> str | None:
-    """A line with the reason why agents have no rating; None if all have one."""
-    return f"- no rating: {said}" if (said := extra.get("unrated_because")) else None
 
 
 def _cell(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:

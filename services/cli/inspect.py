@@ -9,14 +9,16 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
+from ratings_core.errors import InputError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
-from ratings_core.front.inspection import Inspection, inspection_of
+from ratings_core.formats.parts import RowCounts
+from ratings_core.formats.source import FileSource
+from ratings_core.front.inspection import Inspection, add_outcomes, inspection_of
 from ratings_core.front.load import described
 from ratings_core.records.tag_keys import TAG_KEY
 from services.cli.options import Columns, DecimalOption, Delimiter, Features, TimeFormat, Trim, UnplayedOption, Values, Where, read_options
 
-_BAD_SHOWN: Final = 5
 _GROUPS_SHOWN: Final = 5
 _METHOD: Final = {
     FileKind.GAMES: "bradley_terry --param prior=1",
@@ -28,12 +30,15 @@ _METHOD: Final = {
     FileKind.PROFILE: "maximal_lottery",
 }
 """Kind -> a method to begin with."""
+_COUNTED: Final = {FileKind.SCORES: "tasks", FileKind.PROFILE: "ballots"}
+"""Kind -> what a file of it holds, where that is not games."""
 _COUNTS_ONLY: Final = (FileKind.MARGINS, FileKind.PROFILE)
 """Kinds whose files hold counts and no outcomes, so that no pool can count them."""
 
 
 def inspect(
     file: Annotated[Path, typer.Argument(help="File of games, chess games, contests, scores, margins or outcomes, or a PrefLib profile.")],
+    pool: Annotated[str | None, typer.Option(help="Of a file of outcomes: the pool in the file, if it names several.")] = None,
     input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file. By default it is detected.")] = None,
     unplayed: UnplayedOption = "skip",
     column: Columns = None,
@@ -50,9 +55,22 @@ def inspect(
         input_kind, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where, features=feature,
         time_format=time_format, decimal=decimal,
     )  # fmt: skip
-    inspection, console = inspection_of(file, options), Console(soft_wrap=True)
+    inspection, console = _inspected(file, options, pool), Console(soft_wrap=True)
     for line in report(file, inspection, options):
         console.print(line, highlight=False, markup=False)
+
+
+def _inspected(file: Path, options: ReadOptions, pool: str | None) -> Inspection:
+    inspection = inspection_of(file, options)
+    if inspection.kind is FileKind.OUTCOMES:
+        from services.solve.problems.outcome_parts import outcome_parts  # noqa: PLC0415 - loads the fold, which other files do not need
+
+        inspection.counts = RowCounts()
+        with FileSource(file) as source:
+            add_outcomes(inspection, outcome_parts(source, options, pool, inspection.counts, inspection.counts.left_out))
+    elif pool is not None:
+        raise InputError("pool", pool, f"must be left out: {file.name} is no file of outcomes, and names no pools")
+    return inspection
 
 
 def report(file: Path, inspection: Inspection, options: ReadOptions) -> list[str]:
@@ -61,14 +79,15 @@ def report(file: Path, inspection: Inspection, options: ReadOptions) -> list[str
     unused = list[str]()
     if inspection.kind is FileKind.GAMES:
         uses = _uses(inspection, options)
-        unused = [column for column in inspection.columns if column not in uses]
+        objects = {column for column in inspection.columns if any(other.startswith(f"{column}.") for other in inspection.columns)}
+        unused = [column for column in inspection.columns if column not in uses and column not in objects]
+        uses = dict.fromkeys(objects, "an object, whose fields follow") | uses
         lines += [f"  column {column}: {uses.get(column, 'not used')}" for column in inspection.columns]
     elif inspection.columns:
         lines.append(f"  tasks in {inspection.columns[0]!r}, {len(inspection.columns) - 1} columns of agents")
-    if inspection.counts is not None:
-        lines += _numbers(inspection)
+    lines += _numbers(inspection)
     lines += [f"  bad rows: {inspection.counts.bad}"] if inspection.counts is not None and inspection.counts.bad else []
-    lines += [f"    {described(error)}" for error in inspection.bad_rows[:_BAD_SHOWN]]
+    lines += [f"    {described(error)}" for error in inspection.bad_rows]
     lines.append(f"go on with: {_solving(file, inspection, options)}")
     if inspection.kind not in _COUNTS_ONLY:
         lines.append(f"or in a pool: {_sending(file, inspection, options)}")
@@ -101,14 +120,20 @@ def _ways_to_use(unused: list[str]) -> list[str]:
 
 
 def _numbers(inspection: Inspection) -> list[str]:
-    counts = inspection.counts
-    what = "tasks" if inspection.kind is FileKind.SCORES else "games"
-    lines = [f"  rows: {counts.rows if counts else 0}", f"  {what}: {inspection.outcomes}", f"  agents: {inspection.agents}"]
+    lines = [] if inspection.counts is None else [f"  rows: {inspection.counts.rows}"]
+    if inspection.kind is not FileKind.MARGINS:
+        lines.append(f"  {_COUNTED.get(inspection.kind, 'games')}: {inspection.outcomes:.15g}")
+    lines.append(f"  agents: {inspection.agents}")
+    if inspection.teams:
+        lines.append(f"  games of teams: {inspection.teams}, which methods of pairs do not count; online methods do")
     lines += [f"  rows left out: {count}, {why}" for why, count in sorted(inspection.left_out.items())]
     if inspection.tasks and inspection.kind is not FileKind.SCORES:
         lines.append(f"  tasks: {inspection.tasks}")
-    if inspection.kind is not FileKind.SCORES and inspection.outcomes:
+    if inspection.kind not in _COUNTED and inspection.scores is None and inspection.outcomes:
         lines.append(f"  ties: {100 * inspection.ties:.3g} %")
+    for name, ends in (("scores", inspection.scores), ("weights", inspection.weights)):
+        if ends is not None:
+            lines.append(f"  {name}: {ends[0]:.6g} to {ends[1]:.6g}")
     if inspection.times is not None:
         first, last = (_day(time) for time in inspection.times)
         order = "; the rows run from new to old (online methods: --sort)" if inspection.falling else ""
@@ -129,6 +154,8 @@ def _day(time: float) -> str:
 def _solving(file: Path, inspection: Inspection, options: ReadOptions) -> str:
     """The command that rates the file, with the options of this one."""
     method = "contextual_bradley_terry --param prior=1" if options.features else _METHOD[inspection.kind]
+    if inspection.teams and inspection.teams == inspection.outcomes:
+        method = "elo"  # methods of pairs count no games of teams
     return shlex.join(["equirank", "solve", _argument(file), "--method", *method.split(), *_options(inspection, options)])
 
 

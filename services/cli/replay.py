@@ -131,7 +131,7 @@ def report(done: Replayed) -> list[str]:
     """Lines for people about the rows of a file: sent, sent by an earlier replay, left out or refused."""
     counts = done.counts
     lines = [f"{done.path.name}: {counted(counts.rows, 'row')}, {_sent(done)}"]
-    lines += [f"  {count} rows left out: {why}" for why, count in sorted(counts.left_out.items())]
+    lines += [f"  rows left out: {count}, {why}" for why, count in sorted(counts.left_out.items())]
     lines += [f"  column {column}: {use}" for column, use in counts.remarks.items()]
     lines += [f"  {counts.bad} bad rows"] if counts.bad else []
     lines += [f"    {described(error)}" for error in counts.first[:_SHOWN]]

@@ -1,11 +1,11 @@
 """`equirank scoreboard`: which rating predicts the games of a file best."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import numpy as np
 import typer
 from rich.console import Console
 
@@ -14,6 +14,7 @@ from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
 from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.front.load import BadRows, collect, judged
+from ratings_core.front.release import release
 from ratings_core.front.scoreboard import REFITS, SOLVED, scoreboard_of
 from ratings_core.front.slices import Slices
 from ratings_core.methods.names import ONLINE
@@ -55,7 +56,11 @@ def scoreboard(
     decimal: DecimalOption = None,
     output: Annotated[Format, typer.Option("--format", help="table, or json for programs: one object per line.")] = "table",
 ) -> None:
-    """Show which method predicts the games of a file best. Each game is predicted from earlier games only."""
+    """Show which method predicts the games of a file best. Each game is predicted from earlier games only.
+
+    Nothing is drawn at random, so there is no seed. Each line of JSON has the version of Equirank, the number of refits, and how many
+    games and agents the file has.
+    """
     options = read_options(
         input_kind, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where,
         time_format=time_format, decimal=decimal,
@@ -63,8 +68,9 @@ def scoreboard(
     part = _read(file, options, bad_rows, pool)
     shown = scoreboard_of(part, method or (*ONLINE, *SOLVED), refits=refits, choose=not defaults)
     if output == "json":
+        made_by = {"version": release(), "refits": refits, "games": shown.games, "history": shown.history, "agents": shown.agents}
         for one in shown.scores:
-            sys.stdout.write(msgspec.json.encode(one).decode() + "\n")
+            sys.stdout.write(msgspec.json.encode(msgspec.to_builtins(one) | made_by).decode() + "\n")
     else:
         Console(soft_wrap=True).print(str(shown), highlight=False, markup=False)
 
@@ -85,7 +91,7 @@ def _read(file: Path, options: ReadOptions, bad_rows: BadRows, pool: str | None)
             parts = slices.part("")
             left_out = collect(reading, slices, list.append, bad_rows)
     for reason, count in sorted(left_out.items()):
-        sys.stderr.write(f"equirank: {count} rows left out: {reason}\n")
+        sys.stderr.write(f"equirank: left out: {count}, {reason}\n")
     if (part := joined(parts)) is None:
         raise InputError(file.name, 0, "must contain games")
     return part
@@ -93,13 +99,8 @@ def _read(file: Path, options: ReadOptions, bad_rows: BadRows, pool: str | None)
 
 def _outcomes(source: "FileSource", options: ReadOptions, bad_rows: BadRows, pool: str | None) -> tuple[list[FilePart], dict[str, int]]:
     """Games of a pool in a file of outcomes that count, in the order of the log, and the counts of rows that are left out."""
-    from services.solve.problems.chosen import Chosen  # noqa: PLC0415 - loads the fold, which other files do not need
-    from services.solve.problems.load import named_pool, pool_lines  # noqa: PLC0415 - as above
+    from services.solve.problems.outcome_parts import outcome_parts  # noqa: PLC0415 - loads the fold, which other files do not need
 
-    named, counts, parts = named_pool(source, pool), RowCounts(), list[FilePart]()
-    chosen = Chosen(options, named.retractions)
-    for lines in pool_lines(source, named, counts):
-        selected = [columns for _, columns in chosen.slices([line.event for line in lines])]
-        parts += [FilePart(columns, np.arange(len(columns))) for columns in selected]  # nothing reads the numbers of their rows
-    chosen.check()
-    return parts, judged(counts, source.path.name, bad_rows) | dict(+chosen.left_out)
+    counts, left_out = RowCounts(), Counter[str]()
+    parts = list(outcome_parts(source, options, pool, counts, left_out))
+    return parts, judged(counts, source.path.name, bad_rows) | dict(left_out)

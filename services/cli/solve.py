@@ -12,6 +12,7 @@ from rich.console import Console
 from ratings_core.errors import InputError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
+from ratings_core.front.remarks import remarks
 from ratings_core.methods.names import MODULES, ONLINE
 from ratings_core.voting.profile import Unlisted
 from services.boards.result import VERSION, Intervals, SolveResult
@@ -220,8 +221,10 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     proven = "" if proof.value is None else f"{proof.kind} {proof.value:.3g}, "
     title = f"{result.method} on {result.input}: {result.status}, {proven}{result.seconds:.3g} s"
     console.print(ranked_table(result.agents[:_ROWS_SHOWN], result.extra, title=title))
-    if (said := roster_line(result.extra)) is not None:
-        console.print(said, highlight=False, markup=False)
+    unrated = sum(row.rating is None for row in result.agents)
+    for said in (roster_line(result.extra), *remarks(result.extra, unrated, len(result.agents))):
+        if said is not None:
+            console.print(said, highlight=False, markup=False)
     if isinstance(result.intervals, Intervals):
         console.print(interval_line(result.intervals), highlight=False, markup=False)
     if len(result.agents) > _ROWS_SHOWN:
@@ -235,7 +238,7 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
             f"feature {row['feature']}: {row['coefficient']:.4g} logits per unit, 95 % interval {ends}", highlight=False, markup=False
         )
     for reason, count in sorted(left_out.items()):
-        console.print(f"{count} rows left out: {reason}", highlight=False, markup=False)
+        console.print(f"left out: {count}, {reason}", highlight=False, markup=False)
     if "why" in result.extra:
         from services.cli.why import show  # noqa: PLC0415 - loads the store's client, which other solves do not need
         from services.solve.why_answers import Why  # noqa: PLC0415 - as above

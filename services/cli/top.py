@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ratings_core.errors import InputError, SolverError
+from ratings_core.front.remarks import remarks
 from ratings_core.methods.names import ONLINE
 from ratings_core.records.times import seconds
 from services.backends import open_store
@@ -24,7 +25,7 @@ from services.boards.result import PENDING, Intervals
 from services.boards.slice_boards import SliceName, board_name, slice_text
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
-from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
+from services.cli.cells import interval_line, ranked_table, roster_line, shower
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of
 from services.cli.positions import position_option
@@ -137,7 +138,8 @@ def _print_rows(console: Console, board: Board, settings: Settings) -> None:
         console.print(Text(board.reason), highlight=False, soft_wrap=True)
     elif any(row.provisional for row in board.rows):
         console.print(_provisional(board, settings.provisional), highlight=False, soft_wrap=True)
-    for said in (roster_line(board.extra), unrated_line(board.extra)):
+    unrated = board.extra.get("unrated")
+    for said in (roster_line(board.extra), *remarks(board.extra, unrated if isinstance(unrated, int) else 0, board.total)):
         if said is not None:
             console.print(Text(said), highlight=False, soft_wrap=True)
     if isinstance(board.intervals, Intervals):

@@ -132,12 +132,13 @@ def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
         else:
             slices = Slices(lambda: FoldedRows(state_of(OFFLINE, fold)))
             left_out = collect(read, slices, FoldedRows.add, reading.bad_rows, by_time=reading.by_time)
-            folded = [(value, own.state) for value, own in slices.sorted()]
+            folded = [(value, own.state) for value, own in slices.sorted(left_out)]
     seconds = time.perf_counter() - begun
     notes = [f"column {column}: {use}" for column, use in read.counts.remarks.items()]
     note = "; ".join([*notes, *([read.order_note] if read.order_note and not reading.by_time else [])])
     for value, state in folded:
-        yield replace(answer_of(value, folded_result(state, asked.method, rater, seconds), kind, left_out, options.slice_by), note=note)
+        result = folded_result(state, asked.method, rater, seconds, left_out)
+        yield replace(answer_of(value, result, kind, left_out, options.slice_by), note=note)
 
 
 def _folded_outcomes(source: FileSource, reading: Reading, fold: FoldSettings) -> tuple[list[tuple[str, PoolState]], dict[str, int]]:
@@ -154,7 +155,8 @@ def _folded_outcomes(source: FileSource, reading: Reading, fold: FoldSettings) -
             if refused := without_conflicts(slices.part(value).fold(columns)):
                 raise InputError(f"{name}: {refused[0].path}", f"{len(refused)} refused", refused[0].rule)
     chosen.check()
-    return slices.sorted(), judged(counts, name, reading.bad_rows) | dict(+chosen.left_out)
+    left_out = judged(counts, name, reading.bad_rows) | dict(+chosen.left_out)
+    return slices.sorted(left_out), left_out
 
 
 def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -> None:

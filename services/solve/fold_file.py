@@ -5,7 +5,7 @@ received the same outcomes in the same order. Retractions in the file apply to a
 them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 from ratings_core.columns import Games
 from ratings_core.errors import InputError
 from ratings_core.formats.parts import FilePart
+from ratings_core.front.counted import nothing_counts
+from ratings_core.methods.separate import separate_groups
 from ratings_core.online import RATERS, Rater
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
@@ -84,10 +86,21 @@ def state_of(named: NamedPool, fold: FoldSettings) -> PoolState:
     return PoolState(created, generation, Retracted.of([named.retractions.id_hash]))
 
 
-def folded_result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:
-    """The result with all agents of a state. Ranks and rows equal those of a live board. Raises `InputError` for a state without games."""
+def folded_result(state: PoolState, method: str, rater: Rater[Any], seconds: float, left_out: Mapping[str, int]) -> SolveResult:
+    """The result with all agents of a state. Ranks and rows equal those of a live board.
+
+    Args:
+        state: The state.
+        method: Name of the online method.
+        rater: The method with its parameters.
+        seconds: Duration of the fold.
+        left_out: Reason -> number of rows that are not outcomes, for the error.
+
+    Raises:
+        InputError: The state has no games.
+    """
     if not len(state.content.agents):
-        raise InputError("file", 0, "must contain at least one game that the options do not exclude")
+        raise InputError("games", 0, nothing_counts(left_out))
     ids = np.arange(len(state.content.agents), dtype=np.int32)
     shown = rater.read(state.content.ratings.online[method], ids)
     ranking = Ranking.from_scores(shown.rating)
@@ -103,6 +116,11 @@ def folded_result(state: PoolState, method: str, rater: Rater[Any], seconds: flo
         certificate=CertificateRow(kind="none", value=None),
         status="folded",
         seconds=seconds,
-        extra={"parameters": parameters, "outcomes": state.content.counts["outcomes"], "duplicates": state.content.counts["duplicates"]},
+        extra={
+            "parameters": parameters,
+            "outcomes": state.content.counts["outcomes"],
+            "duplicates": state.content.counts["duplicates"],
+            **separate_groups(state.content.tallies.pairs.counts(), len(ids)),
+        },
         intervals=belief_intervals(model),
     )

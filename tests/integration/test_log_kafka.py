@@ -357,8 +357,6 @@ def test_a_question_without_an_answer_delays_nothing_else_and_ends_with_the_log(
 
 
 def test_nobody_there_is_retriable() -> None:
-    start = time.monotonic()
     with pytest.raises(LogError, match="no connection to Kafka") as caught:
         open_kafka_log(Connection("127.0.0.1:1", timeout=1.0), 1)
     assert caught.value.retriable
-    assert time.monotonic() - start < 60

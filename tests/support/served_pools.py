@@ -78,6 +78,7 @@ class ServedPool:
             online=list(ratings.online),
             provisional_outcomes=limits.outcomes,
             beliefs=ratings.beliefs,
+            prequential={name: sums.figures() for name, sums in ratings.prequential.items() if sums.pairs},
             forecasts={
                 name: LiveForecasts(model=rater.forecasts, scale=ratings.prequential[name].scale, classes=ratings.prequential[name].classes)
                 for name, rater in ratings.raters.items()

@@ -39,6 +39,8 @@ ONLINE: Final[dict[str, Rater[Any]]] = {
     "SCO, alpha 0.02": Sco(alpha=0.02),
     "Elo, K 32": Elo(),
 }
+SPLITS: Final = 50
+"""Splits of figure 3, as in the paper."""
 GAMES_SEED: Final = 2
 """Seed of the synthetic games, if the run has none."""
 
@@ -108,7 +110,7 @@ each other and not with the printed ones. """
 
 @PAPER.item("figure-3", "Figure 3 (section 4.4)", "Prediction of games of seven players")
 def figure_3(run: Run) -> Output:
-    sizes, splits = _sizes(run), run.pick(2, 12)
+    sizes, splits = _sizes(run), run.pick(2, SPLITS)
     steps = [int(n) for n in run.pick(np.arange(1, 6) * 1_000, np.arange(1, 7) * 20_000)]
     (drawn,), seeds = run.seeds(1, GAMES_SEED), run.seeds(splits)
     runs = run.each(((f"split-{seed}", partial(offline, seed, drawn, sizes, steps)) for seed in seeds), splits)
@@ -141,7 +143,7 @@ def figure_3(run: Run) -> Output:
     )
     text = (
         _SYNTHETIC.format(sizes=f"{sizes[0]:,} games of {sizes[1]:,} players")
-        + f"{splits} splits (the paper has 50); {sizes[2]:,} test games each."
+        + f"{splits} splits (the paper has {SPLITS}); {sizes[2]:,} test games each."
     )
     return Output(values, [_drawn_offline(curves, steps)], note=text)
 

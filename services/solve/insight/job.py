@@ -146,7 +146,7 @@ def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequ
         "connectivity": insight_parts.connectivity(analysis.connectivity, taken.names, thin, standings),
         "cyclicity": insight_parts.cyclicity(analysis, order, two_sided=two_sided),
         "order": order,
-        "cycles": insight_parts.cycles(analysis, taken.names),
+        "cycles": insight_parts.cycles(analysis, taken),
         "clones": insight_parts.clones(analysis, taken, thin),
         "top": top(taken, analysis.flip, outcomes, standings),
     }, analysis.divergence

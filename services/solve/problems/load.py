@@ -66,7 +66,10 @@ def load_slices(
                 slices.part(value).add(columns)
         chosen.check()
         left_out = judged(counts, path.name, bad_rows) | dict(+chosen.left_out)
-        return {value: Loaded(reading.kind, counted.problem(), left_out) for value, counted in slices.sorted()}
+        return {
+            value: Loaded(reading.kind, counted.problem(left_out), left_out | counted.left_out)
+            for value, counted in slices.sorted(left_out)
+        }
 
 
 @dataclass(frozen=True, slots=True)

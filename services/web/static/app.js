@@ -7,18 +7,29 @@ const PAGES = {
   pool: () => import("./pages/pool.js"),
   agent: () => import("./pages/agent.js"),
   copies: () => import("./pages/copies.js"),
+  missing: () => import("./pages/missing.js"),
   operations: () => import("./pages/operations.js"),
 };
 
-/** @returns {{page: keyof typeof PAGES, props: Record<string, string>, name: string}} What the path asks for. */
+/** @returns {{page: keyof typeof PAGES, props: Record<string, string>, name: string}} What the path asks for. The service has the same addresses. */
 function route() {
-  const parts = location.pathname.split("/").slice(1).map(decodeURIComponent);
-  const [first, pool = "", agents, agent = ""] = parts;
-  if (first === "pools" && agents === "agents") return { page: "agent", props: { pool, agent }, name: `${agent} · ${pool}` };
-  if (first === "pools") return { page: "pool", props: { pool }, name: pool };
-  if (first === "copies") return { page: "copies", props: {}, name: "Cycles and copies" };
-  if (first === "operations") return { page: "operations", props: {}, name: "Operations" };
-  return { page: "home", props: {}, name: "" };
+  const parts = decoded(location.pathname);
+  const [first, pool, agents, agent] = parts;
+  if (first === "pools" && pool && agents === "agents" && agent && parts.length === 4) return { page: "agent", props: { pool, agent }, name: `${agent} · ${pool}` };
+  if (first === "pools" && pool && parts.length === 2) return { page: "pool", props: { pool }, name: pool };
+  if (first === "copies" && parts.length === 1) return { page: "copies", props: {}, name: "Cycles and copies" };
+  if (first === "operations" && parts.length === 1) return { page: "operations", props: {}, name: "Operations" };
+  if (first === "" && parts.length === 1) return { page: "home", props: {}, name: "" };
+  return { page: "missing", props: {}, name: "No such page" };
+}
+
+/** The parts of a path; empty if it is not UTF-8. @param {string} path @returns {string[]} */
+function decoded(path) {
+  try {
+    return path.split("/").slice(1).map(decodeURIComponent);
+  } catch {
+    return [];
+  }
 }
 
 class App extends Component {
@@ -40,7 +51,10 @@ class App extends Component {
   }
 }
 
-document.documentElement.classList.toggle("embed", query().embed === "1");
+if (query().embed === "1") {
+  document.documentElement.classList.add("embed");
+  document.head.append(Object.assign(document.createElement("base"), { target: "_blank" })); // other pages refuse frames; `follow` stays in this one
+}
 for (const link of document.querySelectorAll("body > header nav a")) {
   if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
 }

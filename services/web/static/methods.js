@@ -79,12 +79,30 @@ export function ordersOf({ kendall, tied }) {
   return `order ${opposite < 5e-4 ? "no pair" : `${percent(opposite)} of the pairs`} of agents oppositely${tied ? `; ${percent(tied)} of the pairs are tied by one of the two alone` : ""}`;
 }
 
-const CYCLIC = 0.1; // share of cyclic results from which they are worth a sentence
+const CYCLIC = 0.0005; // a smaller share is written as 0.0 %
 
-/** @param {any} findings Findings of the insight. @returns {number} Share of the results that are cyclic, if it is worth a sentence; else 0. */
+/** Share of the results that are cyclic beyond noise, by the test of the findings; else 0. @param {any} findings Findings of the insight. @returns {number} */
 export function cyclicShare(findings) {
   const { not_applicable: no, within_noise: noise, share } = findings?.cyclicity ?? {};
   return no || noise || !(share >= CYCLIC) ? 0 : share;
+}
+
+/** How much is cyclic, in words that a sentence begins with; empty if nothing is. @param {any} findings @returns {string} */
+export function cyclicSays(findings) {
+  const share = cyclicShare(findings);
+  return share ? `${percent(share)} of the results are cyclic${findings.cyclicity.within_noise === false ? ", beyond noise" : ""}` : "";
+}
+
+/** The strongest cycle in words; empty without one. @param {any} findings @param {(agent: string) => string} named What readers see as the name of an agent. @returns {string} */
+export function strongestCycle(findings, named) {
+  const agents = findings?.cycles?.cycles?.[0]?.agents ?? [];
+  return agents.length ? [...agents, agents[0]].map(named).join(" beats ") : "";
+}
+
+/** The method whose forecasts were best so far; undefined if none has made enough. @param {any} findings @returns {string | undefined} */
+export function bestForecaster(findings) {
+  const scored = (findings?.prequential?.forecasts ?? []).filter((/** @type {any} */ one) => one.enough !== false && typeof one.log_loss === "number");
+  return scored.sort((/** @type {any} */ a, /** @type {any} */ b) => a.log_loss - b.log_loss)[0]?.method;
 }
 
 /** @param {string} method @returns {boolean} Whether copies of an agent leave the ratings of the others as they are. */

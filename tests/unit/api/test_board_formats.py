@@ -194,7 +194,7 @@ def test_every_format_has_the_same_rows_with_a_tag(filled: Running, path: str, f
     by_name = filled.client.get(f"{path}?format={form}")
     assert by_type.content == by_name.content
     assert by_type.headers["content-type"].split(";")[0] == MEDIA_TYPES[form]
-    assert by_type.headers["vary"].lower() == "accept"
+    assert by_type.headers["vary"].lower().split(", ")[0] == "accept"
     assert [(row["rank"], row["agent"], row["rating"]) for row in decoded(form, by_type.content)] == rows
     again = filled.client.get(path, headers={"Accept": MEDIA_TYPES[form], "If-None-Match": by_type.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")

@@ -51,7 +51,8 @@ def test_files_are_written_and_tasks_run_as_asked(given, tmp_path, capsys):
     written = json.loads((tmp_path / "bench.json").read_text())
     assert written["quick"] is True
     assert written["versions"] == {"ours": {"numpy": "2"}, "peers": {"numpy": "1"}}
-    assert {"processor", "cores", "numpy", "BLAS", "seed"} <= set(written["machine"])
+    assert {"processor", "cores", "numpy", "BLAS", "seed", "commit"} <= set(written["machine"])
+    assert f"commit {written['machine']['commit']}" in (tmp_path / "bench.md").read_text()
     assert "| elo | evalica elo |" in (tmp_path / "bench.md").read_text()
     assert (tmp_path / "bench.svg").read_text().startswith("<?xml")
     assert "elo: size to the power 1.00" in capsys.readouterr().out

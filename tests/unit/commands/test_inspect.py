@@ -198,3 +198,31 @@ def test_a_column_without_a_use_is_shown_with_the_ways_to_use_it(run: Any) -> No
     out = run(BATTLES, "g.csv", "--feature", "la~lb")[1]
     assert "  column lb: feature la~lb" in out.splitlines()
     assert "not used" not in out
+
+
+def test_a_file_of_outcomes_is_counted_and_its_games_of_teams_are_named(run: Any, tmp_path: Path) -> None:
+    teams = '{"v":1,"id":"%d","pool":"%s","time":5.5,"weight":%d,"sides":[{"agents":["a","b"],"place":1},{"agents":["c"],"place":2}]}\n'
+    text = teams % (1, "t", 1) + teams % (2, "t", 3) + '{"v":1,"pool":"t","sides":[]}\n'
+    lines = run(text, "teams.jsonl")[1].splitlines()
+    assert "  rows: 3" in lines
+    assert "  games: 2" in lines
+    assert "  agents: 3" in lines
+    assert "  games of teams: 2, which methods of pairs do not count; online methods do" in lines
+    assert "  weights: 1 to 3" in lines
+    assert "  bad rows: 1" in lines
+    assert f"go on with: equirank solve {tmp_path / 'teams.jsonl'} --method elo --bad-rows skip" in lines
+    text += teams % (3, "other", 1)
+    code, _, err = run(text, "teams.jsonl")
+    assert code == 2
+    assert "must be one of the file's pools: other, t" in err
+    assert "  games: 1" in run(text, "teams.jsonl", "--pool", "other")[1].splitlines()
+
+
+def test_ballots_and_scores_have_numbers_and_ranges(run: Any) -> None:
+    ballots = "# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: y\n3: 1,2\n2: 2,1\n"
+    assert {"  ballots: 5", "  agents: 2"} <= set(run(ballots, "votes.soc")[1].splitlines())
+    scores = "task,a,b\nt,0.5,2\nu,1,-3\n"
+    assert "  scores: -3 to 2" in run(scores, "scores.csv")[1].splitlines()
+    code, _, err = run(scores, "scores.csv", "--pool", "x")
+    assert code == 2
+    assert "pool must be left out: scores.csv is no file of outcomes" in err

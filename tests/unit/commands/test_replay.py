@@ -221,7 +221,7 @@ def test_every_row_is_accounted_for(settings: Settings, log: Log, tmp_path: Path
     assert [(one.row, one.column) for one in done.counts.first] == [(4, "date")]
     text = "\n".join(report(done))
     assert "3 rows, 1 outcome sent" in text
-    assert "1 rows left out" in text
+    assert "rows left out: 1, " in text
     assert "1 bad rows" in text
     assert "row 4: date" in text
 
@@ -496,7 +496,7 @@ def test_other_kinds_are_sent_and_what_is_left_out_is_said(name: str, data: byte
     (event,) = written(log, "p")
     assert isinstance(event, GameEvent)
     assert [side.agents for side in event.sides] == [["a"], ["b"]]
-    assert "1 rows left out: " in "\n".join(report(done))
+    assert "rows left out: 1, " in "\n".join(report(done))
 
 
 @pytest.mark.skipif(not FOOTBALL.is_file(), reason=f"football results are not in {SHARED} (set EQUIRANK_SHARED)")

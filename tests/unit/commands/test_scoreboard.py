@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ratings_core
 from services.cli import main as cli
 
 
@@ -54,6 +55,9 @@ def test_json_has_an_object_for_each_line_of_the_table(run: Any, file: Path) -> 
     assert code == 0
     assert (score["method"], score["settings"], score["chosen"]) == ("elo", {}, False)
     assert 0 < score["log_loss"]["half"] < score["log_loss"]["value"] < np.log(2)
+    assert {name: score[name] for name in ("version", "refits", "games", "history", "agents")} == {
+        "version": ratings_core.__version__, "refits": 100, "games": 120, "history": 240, "agents": 6,
+    }  # fmt: skip
 
 
 def test_bad_rows_are_refused_or_skipped_and_counted(run: Any, file: Path) -> None:
@@ -63,7 +67,7 @@ def test_bad_rows_are_refused_or_skipped_and_counted(run: Any, file: Path) -> No
     assert "row 242" in err
     code, out, err = run(str(file), "--method", "elo", "--defaults", "--bad-rows", "skip")
     assert code == 0
-    assert "1 rows left out: bad rows" in err
+    assert "left out: 1, bad rows" in err
     assert "240 games of 6 agents" in out
 
 

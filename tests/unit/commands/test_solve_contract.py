@@ -297,3 +297,34 @@ def test_a_column_names_the_tasks_of_games(run: Any, kind: str) -> None:
     code, out, err = run(kind, *arguments, text=text)
     assert (code, err) == (0, "")
     assert sorted(row["task"] for row in json.loads(out)["tasks"]) == (["m1", "m2"] if kind == "results" else ["p1", "p2"])
+
+
+def test_tables_say_who_is_unrated_and_what_does_not_compare(run: Any) -> None:
+    head = "date,home_team,away_team,home_score,away_score\n"
+    games = ("top,a", "top,b", "a,b", "b,a", "x,y", "y,x")
+    text = head + "".join(f"2026-01-01,{game},1,0\n" for game in games)
+    groups = "2 groups of agents that never met: no game orders them against each other"
+    for method in ("bradley_terry", "copeland", "elo"):
+        code, out, _ = run("results", "--method", method, text=text)
+        assert code == 0
+        assert groups in out, method
+    out = run("results", "--method", "bradley_terry", text=text)[1]
+    assert "1 without a rating: no chains of wins in both directions link it to another agent" in out
+    assert next(line for line in out.splitlines() if " top " in line).split()[1] == "-"
+
+
+def test_games_of_teams_that_are_not_counted_are_said(run: Any) -> None:
+    teams = '{"v":1,"id":"1","pool":"p","sides":[{"agents":["amy","bob"],"place":1},{"agents":["zed"],"place":2}]}\n'
+    text = FILES["outcomes"][1] + teams.replace('"1"', '"9"')
+    said = "games with a side of several agents, which methods of pairs and places do not count (online methods do)"
+    assert f"left out: 1, {said}" in run("outcomes", "--method", "copeland", text=text)[1]
+    assert json.loads(run("outcomes", "--method", "copeland", "--format", "json", text=text)[1])["extra"]["rows_left_out"][said] == 1
+    assert said not in run("outcomes", "--method", "elo", text=text)[1]
+
+
+def test_a_file_without_an_outcome_that_counts_says_what_was_left_out(run: Any) -> None:
+    text = '[White "a"]\n[Black "b"]\n[Result "*"]\n\n1. e4 *\n'
+    for method in ("elo", "copeland"):
+        code, _, err = run("pgn", "--method", method, text=text)
+        assert code == 2
+        assert "games must contain at least one game or measurement (1 left out: no result (unplayed)), got 0" in err

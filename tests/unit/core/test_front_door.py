@@ -124,10 +124,31 @@ def test_agents_without_a_rating_are_said() -> None:
     assert "groups without wins in both directions between them" in text
 
 
+def test_every_table_says_that_groups_never_met_and_ranks_nobody_unrated_last() -> None:
+    games = [("top", "a"), ("top", "b"), *[("a", "b"), ("b", "a")] * 2, *[("x", "y"), ("y", "x")] * 2]
+    for method in ("bradley_terry", "copeland", "maximal_lottery", "elo"):
+        rating = rate(games, method)
+        assert "2 groups of agents that never met: no game orders them against each other" in str(rating), method
+        assert rating.extra["separate_groups"] == 2
+        assert "separate_groups" not in rate(games[:6], method).extra
+    rating = rate(games)
+    assert rating["top"].rank is None
+    assert next(line for line in str(rating).splitlines() if "top" in line).split()[0] == "-"
+    assert rating.table()["rank"].null_count == 1
+
+
+def test_an_option_that_is_almost_an_argument_names_it() -> None:
+    for name, near in (("interval", "intervals"), ("column", "columns")):
+        with pytest.raises(InputError, match=f"an argument of rate such as {near}"):
+            rate(PAIRS, **{name: True})
+    with pytest.raises(InputError, match=r"did you mean prior\?"):
+        rate(PAIRS, priors=1.0)
+
+
 def test_groups_are_not_said_where_nobody_is_rated() -> None:
     text = str(rate([("a", "b"), ("b", "c"), ("a", "c")]))
     assert "3 without a rating" in text
-    assert "solve with a prior" in text
+    assert "solve with prior=1" in text
     assert "groups" not in text
 
 
@@ -388,7 +409,7 @@ def test_rows_that_were_left_out_are_told(tmp_path: Path) -> None:
     for source in (games, pd.DataFrame(games)):
         rating = rate(source)
         assert rating.extra["left_out"] == {"no result (unplayed)": 1}
-        assert "1 rows left out: no result (unplayed)" in str(rating)
+        assert "left out: 1, no result (unplayed)" in str(rating)
     assert "left_out" not in rate(PAIRS).extra
 
 

@@ -1,12 +1,13 @@
 """Limiting logit equilibria: gambit as oracle, the path by its definition, laws, symmetric branches, hard games, bad input."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ratings_core.equilibria import AffinityTarget, LLEOptions, lle
+from ratings_core.equilibria import AffinityTarget, LLEOptions, deviation, lle
 from ratings_core.equilibria.logit_path import trace
 from ratings_core.equilibria.logit_system import LogitSystem
 from ratings_core.errors import InputError, SolverError
@@ -228,9 +229,11 @@ def test_the_scale_of_payoffs_scales_ratings_and_beta(seed, scale):
 
 @pytest.mark.parametrize("scale", [1e6, 1e9, 1e12])
 def test_a_player_of_far_smaller_payoffs_still_chooses(scale):
-    found = lle(NormalForm.of(([[3 * scale, 0], [0, 2 * scale]], [[2, 0], [0, 3.1]])))
+    options = LLEOptions(accept_approximate=True)
+    found = lle(NormalForm.of(([[3 * scale, 0], [0, 2 * scale]], [[2, 0], [0, 3.1]])), options=options)
     assert found.mixes == (close([1, 0]), close([1, 0]))
-    dominant = lle(NormalForm.of(([[scale, scale], [0, 0]], [[0, 1], [1, 0]])))
+    dominant = lle(NormalForm.of(([[scale, scale], [0, 0]], [[0, 1], [1, 0]])), options=options)
+    assert found.status is dominant.status is Status.OPTIMAL
     assert dominant.mixes == (close([1, 0]), close([0, 1]))
     assert dominant.branch == "principal branch"
 
@@ -258,11 +261,27 @@ def test_paths_with_corners_of_a_millionth_are_followed_round(seed):
     assert (found.stats["folds"] % 2, found.stats["crossed"]) == (0, 0)
 
 
-def test_a_path_cut_short_between_scales_far_apart_names_them():
+@pytest.mark.parametrize("scales", [(1.0, 1e9, 1.0), (1e-9, 1.0, 1.0), (1e-3, 1.0, 1e6)])
+def test_units_too_far_apart_are_refused_before_any_work(scales, monkeypatch):
+    """By the rule and the words of deviation ratings. Only with `accept_approximate` is a path traced."""
     rng = np.random.default_rng(1)
-    game = NormalForm.of([scale * rng.normal(size=(4, 4, 4)) for scale in (1.0, 1e6, 1.0)])
-    with pytest.raises(SolverError, match="scale payoffs alike"):
-        lle(game, options=LLEOptions(max_steps=40))
+    game = NormalForm.of([scale * rng.normal(size=(4, 4, 4)) for scale in scales])
+    rule = r"^deviation ratings cannot be certified: the units .* differ by a factor of .*e\+(08|09), more than 1e\+06"
+    with pytest.raises(SolverError, match=rule) as by_deviation:
+        deviation(game)
+    monkeypatch.setattr(sys.modules["ratings_core.equilibria.lle"], "trace", None)
+    with pytest.raises(SolverError) as refused:
+        lle(game)
+    assert str(refused.value) == str(by_deviation.value).replace("deviation ratings", "limiting logit equilibria")
+    assert refused.value.solution is None
+    monkeypatch.undo()
+    found = lle(game, options=LLEOptions(max_steps=40, accept_approximate=True))
+    assert (found.status is Status.OPTIMAL) == (found.certificate.value <= 1e-6)
+
+
+def test_a_player_without_a_choice_has_no_unit():
+    game = NormalForm.of(([[3e-9, 0.0], [0.0, 2e-9]], [[1.0, 1.0], [2.0, 2.0]]))
+    assert lle(game).status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (1, 1), (3, 1, 1)])

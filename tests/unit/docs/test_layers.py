@@ -47,6 +47,7 @@ LIBRARY = (
     ("methods",),
     ("reference",),
     ("front",),
+    ("precompile",),
 )
 """The same for `ratings_core`."""
 PACKAGES = ("services", "ratings_core")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.papers import run as running
+from benchmarks.papers import sources
 from benchmarks.papers.command import reproduce
 from benchmarks.papers.figures import grid, line
 from benchmarks.papers.items import Drawn, Match, Output, Paper, Run, claim, equal, unprinted, within
@@ -214,7 +215,7 @@ def test_a_page_says_which_commit_computed_an_item_and_pages_lists_results_of_ot
         assert re.search(said, paper_page(paper, tmp_path))
         papers(output=tmp_path, pages=True)
         assert "other code" not in capsys.readouterr().out
-    monkeypatch.setattr("benchmarks.papers.command.code_digest", lambda _: "other code")
+    monkeypatch.setattr("benchmarks.papers.command.code_digest", lambda *_: "other code")
     papers(output=tmp_path, pages=True)
     assert "1 of 1 results were computed by other code than this checkout's:\n  toys/one, an unknown commit" in capsys.readouterr().out
 
@@ -251,16 +252,45 @@ def test_names_are_checked():
         paper.item("one", "Table 1", "again")
 
 
-def test_the_digest_is_that_of_the_papers_modules_and_data(tmp_path, monkeypatch):
-    assert code_digest("vase") != code_digest("nash_averaging")
-    before = code_digest("vase")
+def test_the_digest_is_that_of_imported_sources_and_data(tmp_path, monkeypatch):
+    known = {name: next(paper for paper in PAPERS if paper.name == name).items[0] for name in ("vase", "nash_averaging")}
+    assert code_digest("vase", known["vase"]) != code_digest("nash_averaging", known["nash_averaging"])
+    before = code_digest("vase", known["vase"])
     data = tmp_path / "data"
     (data / "vase").mkdir(parents=True)
     (data / "vase" / "new.csv").write_text("new")
     monkeypatch.setattr(running, "DATA", data)
-    code_digest.cache_clear()
-    assert code_digest("vase") != before
-    code_digest.cache_clear()
+    running._digest.cache_clear()
+    assert code_digest("vase", known["vase"]) != before
+    running._digest.cache_clear()
+
+
+def test_sources_are_followed_through_functions_packages_and_type_checks(tmp_path, monkeypatch):
+    files = {
+        "benchmarks/item.py": "from ratings_core.lazy import lottery\nimport numpy\n",
+        "ratings_core/__init__.py": "import ratings_core.front\n",
+        "ratings_core/lazy/__init__.py": "if TYPE_CHECKING:\n    from ratings_core.lazy.solver import lottery\n",
+        "ratings_core/lazy/solver.py": "def lottery():\n    from ratings_core import checks\n",
+        "ratings_core/checks.py": "import ratings_core.lazy.solver\n",
+        "ratings_core/front.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+    followed = [str(file.relative_to(tmp_path)) for file in sources.sources_of("benchmarks.item")]
+    assert followed == ["benchmarks/item.py", "ratings_core/checks.py", "ratings_core/lazy/__init__.py", "ratings_core/lazy/solver.py"]
+    with pytest.raises(FileNotFoundError, match="not a module"):
+        sources.sources_of("numpy")
+
+
+def test_comments_and_docstrings_are_no_code(tmp_path):
+    texts = ('"""A."""\ndef f():\n    """B."""\n    return 1  # one\n', "def f():\n    return 1\n", "def f():\n    return 2\n")
+    codes = []
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.py").write_text(text)
+        codes.append(sources.code_of(tmp_path / f"{number}.py"))
+    assert codes[0] == codes[1] != codes[2]
 
 
 def test_a_stored_result_is_read_as_it_was_written(tmp_path):

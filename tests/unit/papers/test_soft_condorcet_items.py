@@ -1,9 +1,12 @@
 """Computations of the items of Lanctot et al. 2025: step counts, tournaments, distances, samples of PrefLib."""
 
+from dataclasses import asdict
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from benchmarks.papers.items import Match
+from benchmarks.papers.items import Match, Run
 from benchmarks.papers.soft_condorcet import games, landscapes, posterior, preflib, tournaments, warmup
 from ratings_core.ranking import Ranking, kendall_tau
 from ratings_core.voting.profile import Profile
@@ -79,6 +82,27 @@ def test_samples_of_files_are_continued_by_larger_ones(tmp_path):
     paths = [tmp_path / str(n) for n in range(20)]
     assert preflib.drawn(paths, 50, seed=1)[:5] == preflib.drawn(paths, 5, seed=1)
     assert len(set(preflib.drawn(paths, 50, seed=1))) == 20
+
+
+@pytest.mark.parametrize(("low", "profiles", "seeds"), [(10, 50, 3), (11, 45, 3), (21, 30, 1), (101, 30, 1), (201, 30, 1), (501, 30, 1)])
+def test_every_group_of_table_2_has_30_profiles_or_all_that_are_at_hand(low, profiles, seeds, tmp_path, monkeypatch):
+    asked = []
+
+    def fitted(path, group, used):
+        asked.append((path, group, len(used)))
+        return asdict(preflib.Fit(group, 3.0, 1.0, None))
+
+    monkeypatch.setattr(preflib, "_fitted", fitted)
+    run = Run(quick=False, parts=tmp_path)
+    paths = [Path(f"{i}.soc") for i in range(50)]
+    assert len(preflib._fits(run, paths, low, [0, 1, 2])) == profiles
+    assert {(group, used) for _, group, used in asked} == {(low, seeds)}
+    few = Run(quick=False, parts=tmp_path / "few")
+    assert len(preflib._fits(few, paths[:4], low, [0, 1, 2])) == 4
+
+
+def test_a_quick_run_has_no_large_groups(tmp_path):
+    assert preflib._fits(Run(quick=True, parts=tmp_path), [Path("1.soc")], 21, [0]) == []
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.front.remarks import remarks
 from ratings_core.methods.registry import METHODS
 from ratings_core.online import RATERS
 from ratings_core.problems.inputs import MarginsInput, PairsInput, ProfileInput
 from ratings_core.tallies import PairCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.cli.cells import unrated_line
 from services.solve.registry.methods import solve
 
 EQ11 = Profile.from_ballots([Ballot(2.0, ((0,), (1,), (2,))), Ballot(3.0, ((2,), (0,), (1,)))], ("A", "B", "C"))
@@ -79,6 +79,6 @@ def test_who_has_no_rating_is_told_why(method: str) -> None:
     found = solve(method, one_game)
     assert [row.rating for row in found.agents] == [None, None]
     assert found.extra["unrated"] == 2
-    assert (line := unrated_line(found.extra)) is not None
-    assert line.startswith("- no rating: no chains of wins in both directions")
-    assert unrated_line(solve(method, one_game, {"prior": 1.0}).extra) is None
+    (line,) = remarks(found.extra, 2, 2)
+    assert line.startswith("2 without a rating: no chains of wins in both directions")
+    assert remarks(solve(method, one_game, {"prior": 1.0}).extra, 0, 2) == []

@@ -1,0 +1,22 @@
+"""Groups of agents that never met: no game orders them against each other."""
+
+import numpy as np
+
+from ratings_core.graphs import weak_components
+from ratings_core.tallies import PairCounts
+
+
+def separate_groups(counts: PairCounts, agents: int) -> dict[str, object]:
+    """The field of `extra` with the number of groups of agents that no chain of games links; empty if there is one group.
+
+    Methods with a prior, and online methods, rate and rank all agents nevertheless. Agents without any result count as no group.
+
+    Args:
+        counts: Results of pairs of the agents.
+        agents: Number of agents.
+    """
+    if not len(counts):
+        return {}
+    labels = weak_components(counts.first, counts.second, agents)
+    groups = len(np.unique(labels[counts.first]))
+    return {"separate_groups": groups} if groups > 1 else {}
