@@ -38,8 +38,8 @@ class Provisional(NamedTuple):
     """The least evidence for a rank. Agents with less are provisional.
 
     Numbers of outcomes and opponents only grow, and are the same for all methods. A wide interval of ranks is no criterion: in the middle
-    of a close field, agents with any number of games have one. Neither is a wide deviation: half of a newcomer's takes 6 duels by Glicko-2,
-    and 130 games of five against five by Weng-Lin.
+    of a close field, agents with any number of games have one. Neither is a wide deviation: half of a newcomer's takes 7 duels by Glicko-2,
+    and 135 games of five against five by Weng-Lin.
 
     Attributes:
         outcomes: An agent with fewer outcomes is provisional.
