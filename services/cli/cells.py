@@ -99,7 +99,7 @@ def ranked_table(
 def _rank(row: AgentRow) -> str:
     if row.rating is None:
         return "-"
-    return f"{row.rank}?" if row.provisional else str(row.rank)
+    return "?" if row.rank is None else str(row.rank)
 
 
 def counted(number: float, unit: str) -> str:

@@ -29,7 +29,7 @@ export class Past extends Live {
     const of = season && board ? html` of ${count(board.total, "agent")}` : null;
     return html`<p class="notice">${season ? html`Final board${of} by ${title(method)}, at the end of` : `${title(method)} at`} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
       ${board && at && head && board.generation !== head.generation ? html`<p class="soft">This board is by the settings, bans and retractions of generation ${board.generation}. Generation ${head.generation} serves now.</p>` : null}
-      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption=${season ? "Final board" : "Board of the past"} apart=${board.total <= ROWS} />${at && unmarked(board) ? html`<p class="soft">Provisional agents are not marked here: a kept solve does not have the number of games of each agent.</p>` : null}${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : error ? html`<p class="trouble" role="status">${missing(error.status, season)}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : html`<p class="soft" role="status">Loading</p>`}`;
+      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption=${season ? "Final board" : "Board of the past"} />${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : error ? html`<p class="trouble" role="status">${missing(error.status, season)}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : html`<p class="soft" role="status">Loading</p>`}`;
   }
 }
 
@@ -40,11 +40,6 @@ export function missing(status, season) {
   if (status === 410) return "The board of this time is not kept. Choose a later one, or one of the slider.";
   if (status === 422) return "This is not a time that a board can have. Choose another one.";
   return status ? "The board cannot be read now." : "The service does not answer.";
-}
-
-/** Whether a board cannot mark provisional agents: a kept solve has no number of outcomes of an agent. @param {any} board */
-function unmarked(board) {
-  return Boolean(board.certificate) && board.rows.every((/** @type {any} */ row) => row.outcomes === undefined);
 }
 
 /** Number of times that the slider of a live board has, evenly from the beginning of the pool to now. */

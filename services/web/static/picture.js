@@ -58,14 +58,15 @@ export default class BoardPicture extends Live {
   }
 }
 
-/** Provisional agents are below the others, as on the board. @param {any} board @returns {Row[]} */
+/** @param {any} board @returns {Row[]} */
 function rowsOf(board) {
-  const rows = [...board.rows].sort((a, b) => Number(a.provisional ?? false) - Number(b.provisional ?? false));
+  /** @type {any[]} */
+  const rows = board.rows;
   const shown = shower(rows.map((row) => row.rating), board.extra?.tie_tolerance ?? 0);
   const ends = rows.flatMap((row) => [row.low, row.high, row.rating]).filter((end) => typeof end === "number");
   const at = scale(Math.min(...ends), Math.max(...ends), 0, 1);
   return rows.map((row) => ({
-    place: `${whole(row.rank)}${row.provisional ? "?" : ""}`,
+    place: row.rank === null ? "?" : whole(row.rank),
     name: nameOf(row),
     value: shown(row.rating),
     bar: typeof row.low === "number" ? [at(row.low), at(row.high)] : null,

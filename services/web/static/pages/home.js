@@ -157,7 +157,7 @@ class PoolCard extends Live {
     const age = head?.pool_time ? Date.now() / 1000 - head.pool_time : null;
     return html`<section class="card pool"><header><h2><a href=${poolPath(view.pool)}><bdi>${view.pool}</bdi></a></h2>${view.label ? html`<span class="tag">${view.label}</span>` : null}</header>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
-      ${board?.rows.length ? html`<ol class="leaders" aria-label=${`Leaders by ${title(board.method)}`}>${board.rows.map((/** @type {any} */ row) => html`<li key=${row.agent} value=${row.rank}><${Name} pool=${view.pool} row=${row} /><span class="number">${shown?.(row.rating)}</span></li>`)}</ol>
+      ${board?.reason ? html`<p class="soft">Not enough outcomes for ranks yet.</p>` : board?.rows.length ? html`<ol class="leaders" aria-label=${`Leaders by ${title(board.method)}`}>${board.rows.filter((/** @type {any} */ row) => row.rank !== null).map((/** @type {any} */ row) => html`<li key=${row.agent} value=${row.rank}><${Name} pool=${view.pool} row=${row} /><span class="number">${shown?.(row.rating)}</span></li>`)}</ol>
         <div class="under"><p class="soft">by ${title(board.method)}</p>${this.state.curve.length > 1 ? html`<${Sparkline} values=${this.state.curve} label=${`Rating of the leader over time, by ${title(this.state.by)}`} />` : null}</div>` : html`<p class="soft">${head ? "No board yet." : "No outcomes yet."}</p>`}
       ${head ? html`<p class="soft facts-line">${count(head.outcomes, view.kind === "games" ? "game" : "task result")}${day ? ` (${day})` : ""} · ${count(head.agents, "agent")}${age === null || age < 0 ? "" : ` · newest ${ago(age)}`}</p>` : null}</section>`;
   }

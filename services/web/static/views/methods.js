@@ -17,7 +17,7 @@ const TOP = 44; // of the first name
 export default class Methods extends Live {
   pair() {
     const { boards, main, query, scope } = this.props;
-    const rated = boards.filter((/** @type {any} */ one) => one.method !== "outcomes" && (one.rows.length || scope.season)).map((/** @type {any} */ one) => one.method);
+    const rated = boards.filter((/** @type {any} */ one) => one.rows.length || scope.season).map((/** @type {any} */ one) => one.method);
     const left = rated.includes(query.method) ? query.method : main.method;
     const right = rated.includes(query.other) ? query.other : ["maximal_lottery", "nash_average", ...rated].find((name) => name !== left && rated.includes(name));
     return { rated, left, right };
@@ -40,8 +40,8 @@ export default class Methods extends Live {
     const { rated, left, right } = this.pair();
     if (!right) return html`<p class="soft">There is only one method so far.</p>`;
     const [a, b] = [this.value("left"), this.value("right")];
-    const places = new Map((b?.rows ?? []).map((/** @type {any} */ row) => [row.agent, row.rank]));
-    const both = (a?.rows ?? []).filter((/** @type {any} */ row) => places.has(row.agent)).map((/** @type {any} */ row) => ({ ...row, other: places.get(row.agent) }));
+    const places = new Map((b?.rows ?? []).filter((/** @type {any} */ row) => row.rank !== null).map((/** @type {any} */ row) => [row.agent, row.rank]));
+    const both = (a?.rows ?? []).filter((/** @type {any} */ row) => row.rank !== null && places.has(row.agent)).map((/** @type {any} */ row) => ({ ...row, other: places.get(row.agent) }));
     const distance = (insight?.findings?.disagreement?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(left) && one.methods.includes(right));
     const pick = (/** @type {string} */ name, /** @type {string} */ chosen, /** @type {string} */ label) => html`<label class="pick">${label} <select value=${chosen} onChange=${(/** @type {any} */ event) => go(withQuery({ [name]: event.target.value }))}>${rated.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>`;
     const says = html`<span class="picks">${pick("method", left, "Left")} ${pick("other", right, "Right")}</span><span class="line"><b>${title(left)}.</b> ${question(left)}</span><span class="line"><b>${title(right)}.</b> ${question(right)}</span>
