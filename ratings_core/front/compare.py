@@ -51,7 +51,7 @@ class Comparison:
         return self.ratings[method]
 
     def table(self) -> Any:
-        """Rating and rank of each agent by each method, as an Arrow table in the order of the first method. A rank without a rating is null."""
+        """Rating and rank of each agent by each method as an Arrow table, in the order of the first method. Unrated: rank null."""
         import pyarrow as pa  # noqa: PLC0415 - takes time to load
 
         order = self._order()
