@@ -44,11 +44,11 @@ def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
 
 def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browser) -> None:
     chance = insight_board("cup")
-    cyclicity = {**chance.result.extra["cyclicity"], "within_noise": True}
-    result = msgspec.structs.replace(chance.result, extra={**chance.result.extra, "cyclicity": cyclicity})
+    cycles = {**chance.result.extra["cycles"], "cycles": [{**one, "proven": False} for one in chance.result.extra["cycles"]["cycles"]]}
+    result = msgspec.structs.replace(chance.result, extra={**chance.result.extra, "cycles": cycles})
     assert played.store.solved.publish(msgspec.structs.replace(chance, result=result, position=60))
     with browser.page(played.url, "/pools/cup?view=cycles") as page:
-        page.wait("No cycle is beyond noise: the results fit one order of strength")
+        page.wait("No cycle is proven: majorities of few games form cycles by chance")
         shown = "[...document.querySelectorAll('.arrow')].filter((one) => one.checkVisibility()).length"
         assert page.evaluate(shown) == 0
         page.click("details.chance summary")
@@ -59,9 +59,9 @@ def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browse
 
 def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?method=elo") as page:
-        page.wait("47 % cyclic · 2 copies")
+        page.wait("proven cycles · 2 copies")
         page.click(".findings-line summary")
-        page.wait("47 % of the results are cyclic", "rock, rock-copy have equal results")
+        page.wait("no order of agents can show cycles", "rock, rock-copy have equal results")
         page.click(".findings-line a", "cycles")
         page.wait("paper beats rock-copy beats scissors beats paper")
         assert page.evaluate("location.search") == "?method=elo&view=cycles"
@@ -69,7 +69,7 @@ def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: B
     with browser.page(played.url, "/pools/cup?method=maximal_lottery") as page:
         page.until("document.querySelectorAll('table.board .who').length === 5")
         page.wait("2 weakly connected")  # of the same findings
-        assert "cyclic" not in page.text
+        assert "proven cycles" not in page.text
 
 
 def test_copies_are_listed(played: Running, browser: Browser) -> None:

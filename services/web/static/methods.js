@@ -75,12 +75,9 @@ export function ordersOf({ kendall, tied }) {
   return `order ${opposite < 5e-4 ? "no pair" : `${percent(opposite)} of the pairs`} of agents oppositely${tied ? `; ${percent(tied)} of the pairs are tied by one of the two alone` : ""}`;
 }
 
-const CYCLIC = 0.1; // share of cyclic results from which they are worth a sentence
-
-/** @param {any} findings Findings of the insight. @returns {number} Share of the results that are cyclic, if it is worth a sentence; else 0. */
-export function cyclicShare(findings) {
-  const { not_applicable: no, within_noise: noise, share } = findings?.cyclicity ?? {};
-  return no || noise || !(share >= CYCLIC) ? 0 : share;
+/** @param {any} findings Findings of the insight. @returns {any | null} The strongest cycle that is proven; null if chance can explain all. */
+export function provenCycle(findings) {
+  return findings?.cycles?.cycles?.find((/** @type {any} */ one) => one.proven) ?? null;
 }
 
 /** @param {string} method @returns {boolean} Whether copies of an agent leave the ratings of the others as they are. */

@@ -1,8 +1,8 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, date, nameOf, percent, some, today, whole } from "../format.js";
-import { computed, cyclicShare, ignoresCopies, leading, ordersOf, preferred, question, title } from "../methods.js";
+import { ago, count, date, nameOf, some, today, whole } from "../format.js";
+import { computed, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -223,8 +223,8 @@ function thin(insight, method) {
 
 /** @param {any} insight @returns {Finding} */
 function cyclic(insight) {
-  const share = cyclicShare(insight?.findings);
-  return share ? { short: `${percent(share, 0)} cyclic`, says: html`${percent(share, 0)} of the results are cyclic, and no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`, warns: true } : null;
+  const cycle = provenCycle(insight?.findings);
+  return cycle ? { short: "proven cycles", says: html`${[...cycle.agents, cycle.agents[0]].map((/** @type {string} */ agent) => nameOf(agent, insight)).join(" beats ")}: no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`, warns: true } : null;
 }
 
 /** @param {any} insight @returns {Finding} */

@@ -2,8 +2,8 @@
 import { Live, poolUrl } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, wrapped } from "../chart.js";
-import { leftOut, nameOf, percent, some } from "../format.js";
-import { cyclicShare, ordersOf, question, title } from "../methods.js";
+import { leftOut, nameOf, some } from "../format.js";
+import { ordersOf, provenCycle, question, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
@@ -50,11 +50,11 @@ function believe(insight, forecasts) {
   const found = insight?.findings;
   const named = (/** @type {string} */ agent) => nameOf(agent, insight);
   const { cyclicity, clones } = found ?? {};
-  if (!cyclicity || cyclicity.not_applicable || cyclicity.share === null) return null;
+  if (!cyclicity || cyclicity.not_applicable || typeof cyclicity.unexplained !== "number") return null;
   const copies = clones?.exact?.[0];
-  const cyclic = cyclicShare(found);
+  const cyclic = provenCycle(found);
   const text = [
-    cyclic ? `${percent(cyclic, 0)} of the results here are cyclic, and a rating of one number for each agent cannot show cycles.` : "The results here fit one order of strength with little or no cycle, so ratings of one number for each agent describe them well.",
+    cyclic ? `Some agents here beat each other in a cycle (${[...cyclic.agents, cyclic.agents[0]].map(named).join(" beats ")}), and a rating of one number for each agent cannot show cycles.` : "No cycle here is beyond chance, so one order can describe who beats whom.",
     copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
     cyclic || copies ? "For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
   ].filter(Boolean).join(" ");
