@@ -97,6 +97,7 @@ async def explain_rating(
     if not head.has_slice(text):
         raise no_slice(pool, text)
     index = await traced_index(here, head, text) if method in head.online else None
+    here.directory.refresh_soon()
     return await here.workers.explanations.run(partial(_explained, here, head, index, board, asked))
 
 
@@ -113,7 +114,7 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
     try:
         with past_problems():
             if index is not None:
-                found = why_live(files, here.store, head, index, method_of(method), asked, here.past)
+                found = why_live(files, here.store, head, index, method_of(method), asked, here.past, here.directory.control.known())
             else:
                 found = why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
             return msgspec.structs.replace(found, display_names=here.pool_agents.names_of(head.pool, found.named_agents()))

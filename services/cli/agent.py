@@ -238,11 +238,16 @@ def history_table(shown: AgentHistory) -> FittedTable:
 
 def outcomes_table(shown: AgentOutcomes) -> FittedTable:
     """A table with a row for each outcome."""
-    names = ("before", "after", "change", "expected")
+    names = ("before", "after", "change", "expected", "p(win)", "gain")
     first = whole("time (UTC)"), whole("result"), whole("place"), folded("opponents")
-    rows = FittedTable(*first, *(whole(name, right=True) for name in names), least=("before", "place", "expected"))
+    rows = FittedTable(*first, *(whole(name, right=True) for name in names), least=("gain", "p(win)", "before", "place", "expected"))
     for row in shown.outcomes:
-        numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", _number(row.expected_score))
+        terms = (
+            _number(row.expected_score),
+            "-" if row.p_win is None else f"{row.p_win:.3f}",
+            "-" if row.gain is None else f"{row.gain:.4g}",
+        )
+        numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", *terms)
         rows.add_row(_moment(row.time), row.result, str(row.place), Text(_opponents(row)), *numbers)
     return rows
 

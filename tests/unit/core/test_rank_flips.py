@@ -300,6 +300,28 @@ def test_a_set_of_too_many_outcomes_is_not_given(monkeypatch):
     assert found.why_not == "no set of at most 1 outcomes was found that changes the rank"
 
 
+def test_only_few_outcomes_are_given():
+    """Of 2,000 outcomes, 1,108 decided a rank of a lottery: any rank changes without enough outcomes."""
+    wins = np.array([[0, 300, 400], [100, 0, 300], [100, 100, 0.0]])
+    solve = solved("bradley_terry", PairsInput(NAMES[:3], PairCounts.from_dense(wins)))
+    none, some = rank_flip(solve, "ann", "down"), rank_flip(solve, "ann", "down", most=10_000)
+    assert (none.few, none.count, none.cut_short) == (65, 0, False)
+    assert none.why_not == "no set of at most 65 outcomes was found that changes the rank"
+    assert some.why_not is None
+    assert some.count > 65
+    edge = rank_flip(solve, "ann", "down", most=some.count)
+    assert edge.why_not is None
+    assert edge.count <= some.count
+
+
+def test_a_bound_above_few_needs_no_solve():
+    wins = np.array([[0, 300, 400], [100, 0, 300], [100, 100, 0.0]])
+    solve = solved("copeland", PairsInput(NAMES[:3], PairCounts.from_dense(wins)), margins="observed")
+    found = rank_flip(solve, "ann", "down")
+    assert (found.count, found.solves) == (0, 0)
+    assert found.at_least > found.few == 65
+
+
 def test_a_late_search_of_copelands_plans_proves_nothing():
     solve = solved("copeland", drawn(3, games=10), margins="observed")
     top = NAMES[int(np.argmin(solve.rank))]
