@@ -138,8 +138,8 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
         time: Time of the outcome in seconds since 1970.
         weight: Weight of the outcome.
-        score: Score of the agent's side: 1 for a win, 1/2 for a tie and 0 for a loss; with more than two sides, the mean of these against the
-            other sides.
+        score: Score of the agent's side: 1 for a win, 1/2 for a tie and 0 for a loss; with more than two sides, the mean of these against
+            the other sides.
         result: `won`, `drawn` or `lost`, as in a streak.
         place: Place of the agent's side.
         team: Other members of its side.
@@ -155,6 +155,8 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
         gain: Rating points for each point by which a score differs from the expected one, at weight 1:
             `change` = `gain` x `weight` x (`score` - `expected_score`). For Elo it is near K, because expected scores are calibrated. With
             teams, and by methods with deviations, it is the agent's own. None if the score is the expected one.
+        ids: Only with `ids=true`: the ids by which the outcome was sent, such as for a retraction. Several if outcomes with the same time,
+            weight, sides and places were sent, and none if neither archive nor log has the record any more.
     """
 
     outcome: int
@@ -172,6 +174,7 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
     p_win: float | None
     p_tie: float | None
     gain: float | None
+    ids: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True):
