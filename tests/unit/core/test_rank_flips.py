@@ -260,7 +260,7 @@ def test_the_first_cannot_rise_and_limits_end_a_search():
     assert (late.solves, late.count, late.cut_short) == (0, 0, True)
     assert "limit" in str(late.why_not)
     ahead = solved("bradley_terry", PairsInput(NAMES[:3], PairCounts.from_dense(np.array([[0, 30, 40], [10, 0, 30], [10, 10, 0.0]]))))
-    few, whole = (rank_flip(ahead, "ann", "down", most_solves=most) for most in (5, 200))
+    few, whole = (rank_flip(ahead, "ann", "down", most=100, most_solves=most) for most in (5, 200))
     assert few is not None
     assert whole is not None
     assert (few.solves, few.cut_short, whole.cut_short) == (5, True, False)
@@ -272,7 +272,7 @@ def test_bad_arguments_are_refused():
     solve = solved("bradley_terry", drawn(2), prior=1.0)
     with pytest.raises(UnknownAgent):
         rank_flip(solve, "zoe", "down")
-    for bad in ({"direction": "sideways"}, {"most_solves": 0}):
+    for bad in ({"direction": "sideways"}, {"most_solves": 0}, {"most": 0}):
         with pytest.raises(InputError):
             rank_flip(solve, "ann", **{"direction": "down", **bad})
     counts = of_tally(drawn(2).counts, 4)
