@@ -171,7 +171,7 @@ def _cycles(part: Cycles) -> Iterator[str]:
         return
     for cycle in part.cycles:
         beats = " > ".join([*cycle.agents, cycle.agents[0]])
-        tested = "" if cycle.proven is None else "; proven" if cycle.proven else "; can be chance"
+        tested = "" if cycle.proven is None else "; proven" if cycle.proven else "; not proven"
         yield f"{beats} (head-to-head majorities of {', '.join(f'{margin:g}' for margin in cycle.margins)}{tested})"
     if part.untested:
         yield f"not tested against chance: {part.untested}"

@@ -208,7 +208,7 @@ def _distances(differences: places.Disagreement, methods: Sequence[str]) -> list
         )
         for i, j in pairs
     ]
-    return sorted(rows, key=lambda row: (-row.kendall, row.methods))
+    return sorted(rows, key=lambda row: (-(row.opposite or 0.0), -row.kendall, row.methods))
 
 
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:

@@ -18,9 +18,9 @@ export default function Cycles({ pool, insight, link, kind }) {
   const unit = kind === "games" ? "games" : "tasks";
   const table = [["cycle", "agent", "beats", "by"], ...cycles.cycles.flatMap((/** @type {any} */ one, /** @type {number} */ i) => one.agents.map((/** @type {string} */ agent, /** @type {number} */ j) => [i + 1, agent, one.agents[(j + 1) % one.agents.length], one.margins[j]]))];
   const drawn = html`<div class="two">${cycles.cycles.slice(0, 6).map((/** @type {any} */ one) => html`<div key=${one.agents.join()}><${Sized}>${(/** @type {number} */ width) => circle({ agents: one.agents.map(named), margins: one.margins }, Math.min(width, 420))}<//>
-      <p>${[...one.agents, one.agents[0]].map((agent, i) => html`${i ? " beats " : ""}<${Agent} pool=${pool} agent=${agent} answer=${insight} />`)}${one.proven === false && !chance ? " (can be chance)" : ""}</p></div>`)}</div>`;
+      <p>${[...one.agents, one.agents[0]].map((agent, i) => html`${i ? " beats " : ""}<${Agent} pool=${pool} agent=${agent} answer=${insight} />`)}${one.proven === false && !chance ? " (not proven)" : ""}</p></div>`)}</div>`;
   return html`<${Figure} title="Cycles" drawn=${!chance} says=${`${chance ? share : ""} An arrow points from an agent to the one that it beats; the number is how many more ${unit} it won against it than it lost.${chance ? "" : share} ${leftOut(insight.hidden_agents)}`} file=${`${pool}-cycles`} table=${table} link=${link}>
-    ${chance ? html`<details class="chance"><summary>Cycles that can be chance</summary>${drawn}</details>` : drawn}<//>`;
+    ${chance ? html`<details class="chance"><summary>Cycles that are not proven</summary>${drawn}</details>` : drawn}<//>`;
 }
 
 /** @param {{agents: string[], margins: number[]}} cycle @param {number} width */

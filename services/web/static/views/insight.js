@@ -58,7 +58,7 @@ function order(part) {
 /** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. */
 function cycles(part, named) {
   if (!part.cycles.length) return ["none: the head-to-head majorities form no cycle"];
-  const tested = (/** @type {any} */ one) => (typeof one.proven !== "boolean" ? "" : one.proven ? "; proven" : "; can be chance");
+  const tested = (/** @type {any} */ one) => (typeof one.proven !== "boolean" ? "" : one.proven ? "; proven" : "; not proven");
   const told = part.cycles.map((/** @type {any} */ one) => `${[...one.agents, one.agents[0]].map(named).join(" › ")}, by head-to-head majorities of ${one.margins.join(", ")}${tested(one)}`);
   return part.untested ? [...told, `not tested against chance: ${part.untested}`] : told;
 }
