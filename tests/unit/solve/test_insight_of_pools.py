@@ -144,12 +144,15 @@ def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generat
     for method, log, generation in (("copeland", "mine", 1), ("borda", "theirs", 1), ("schulze", "mine", 2)):
         made = msgspec.structs.replace(solved_of("blitz", method=method, ratings=ratings, position=40), log=log, generation=generation)
         ResultFiles(files.blobs, 5).write(made)
+    failed = solved_of("blitz", method="bradley_terry", ratings=[], position=40)
+    ResultFiles(files.blobs, 5).write(msgspec.structs.replace(failed, log="mine"))
     given = insight.offered([entry], ControlState(), {}, "mine")[JOB]
     told = solve_pool(files.url, msgspec.json.encode(entry), insight.INSIGHT, given.parameters, 1 << 32).result
     found = found_in(told)
     assert [row.method for row in found.disagreement.methods] == ["elo", "sco", "copeland"]
     assert [row.pairs for row in found.prequential.forecasts] == [len(pairs)] * 2
     assert found.top.rival is not None
+    assert "bradley_terry" not in [*found.disagreement.left_out, *found.top.unrated_by], "a solve without rows is no board"
     assert told.certificate.kind == "divergence"
 
 
