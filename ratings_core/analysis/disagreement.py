@@ -92,7 +92,7 @@ def _compare(found: Disagreement, rankings: Sequence[Ranking], i: int, j: int, b
     if len(ids) < 2:
         found.distance[i, j] = found.distance[j, i] = found.tied[i, j] = found.tied[j, i] = np.nan
         return
-    one, other = (Ranking.from_scores(-rankings[k].level[ids].astype(np.float64)) for k in (i, j))
+    one, other = (rankings[k] if both.all() else _among(rankings[k], ids) for k in (i, j))
     found.distance[i, j] = found.distance[j, i] = normalised_kendall_tau(one, other)
     found.tied[i, j] = found.tied[j, i] = _tied_by_one(one.level, other.level)
     (first, last), (other_first, other_last) = _places(one), _places(other)
@@ -101,6 +101,11 @@ def _compare(found: Disagreement, rankings: Sequence[Ranking], i: int, j: int, b
         more = differ > found.places[ids]
         at = ids[more]
         found.places[at], found.high[at], found.low[at] = differ[more], high, low
+
+
+def _among(ranking: Ranking, ids: Ints) -> Ranking:
+    """The ranking of some agents, who are renamed to 0 to k-1 in ascending order. ids: int64 (k,), ascending."""
+    return Ranking.from_scores(-ranking.level[ids].astype(np.float64))
 
 
 def _tied_by_one(one: Ints, other: Ints) -> float:

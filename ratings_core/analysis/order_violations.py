@@ -39,7 +39,7 @@ def order_violations(margins: Any) -> OrderViolations:
     It is the smallest weight of a set of arcs without which the graph of victories has no cycle (minimum feedback arc set; the order is a
     minimum violations ranking of Ali, Cook and Kress 1986, and one of Kemeny's). Components of victories with at most 20 agents are ordered
     exactly, larger ones by a local search with a bound from cycles of three agents. Of a component with more than 1,000 agents, the order
-    is by summed margins, and the bound is its smallest victory.
+    is by summed margins. Every component loses its smallest victory at least.
 
     margins: (m, m), antisymmetric, dense or any scipy sparse array. Raises `InputError`.
     """
@@ -56,13 +56,14 @@ def order_violations(margins: Any) -> OrderViolations:
 def _violations(within: Sparse) -> tuple[float, float]:
     """Weight that the order found contradicts, and a lower bound for any order, in a component of victories."""
     size, victories = within.shape[0], within.data[within.data > 0]
+    total, smallest = float(victories.sum()), float(victories.min())
     if size > SEARCHED_AGENTS:
-        return _against(within, np.argsort(-np.asarray(within.sum(axis=1)).ravel(), kind="stable")), float(victories.min())
-    M, total = within.toarray(), float(victories.sum())
+        return _against(within, np.argsort(-np.asarray(within.sum(axis=1)).ravel(), kind="stable")), smallest
+    M = within.toarray()
     if size <= EXACT_AGENTS:
         exact = (total - best_orders(M, np.arange(size)).gain) / 2
         return exact, exact
-    return (total - gain_of(M, searched_order(M, np.arange(size)))) / 2, (total - packing_bound(M)) / 2
+    return (total - gain_of(M, searched_order(M, np.arange(size)))) / 2, max(smallest, (total - packing_bound(M)) / 2)
 
 
 def _against(within: Sparse, order: NDArray[np.int64]) -> float:

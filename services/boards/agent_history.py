@@ -482,7 +482,7 @@ def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str, ties: 
         after=after,
         change=after - before,
         expected_score=expected,
-        p_win=None if tie is None else max(0.0, expected - tie / 2),
+        p_win=None if tie is None else expected - tie / 2,
         p_tie=tie,
         gain=None if score == expected else (after - before) / (weight * (score - expected)),
     )

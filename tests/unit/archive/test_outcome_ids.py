@@ -1,7 +1,9 @@
 """Outcomes of the history beside rows of the archive: teams, sides in any order, places as they were sent, weights and aliases."""
 
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -20,16 +22,8 @@ ROWS = [
 ]  # fmt: skip
 
 
-class FakeLog:
-    """A log of one partition that begins at 0."""
-
-    class outcomes:  # noqa: N801 - an attribute
-        partitions = 1
-
-    class history:  # noqa: N801 - an attribute
-        @staticmethod
-        def begin(_partition: int) -> int:
-            return 0
+LOG: Any = SimpleNamespace(outcomes=SimpleNamespace(partitions=1), history=SimpleNamespace(begin=lambda _partition: 0))
+"""A log of one partition that begins at 0."""
 
 
 def outcome(number: int, time: float, place: int, team: list[str], opponents: list[tuple[int, list[str]]], weight: float) -> AgentOutcome:
@@ -59,9 +53,9 @@ def test_outcomes_are_found_by_their_content(monkeypatch: pytest.MonkeyPatch) ->
     answer = AgentOutcomes(
         pool="p", agent="a", generation=1, position=9, age_seconds=0.0, method="elo", total=3, missing=0, outcomes=outcomes, next=None
     )
-    found = outcome_ids.with_ids(FakeLog(), control, answer)  # type: ignore[arg-type]
+    found = outcome_ids.with_ids(LOG, control, answer)
     assert [one.ids for one in found.outcomes] == [["three"], ["team"], []]
     (wanted,) = asked
     assert (wanted.range.begin, wanted.range.end, wanted.range.since, set(wanted.agents)) == (3, 9, 5.0, {"a", "old"})
     assert 6.0 < wanted.range.until < 6.0001
-    assert outcome_ids.with_ids(FakeLog(), control, outcome_ids.msgspec.structs.replace(answer, outcomes=[])).outcomes == []  # type: ignore[arg-type]
+    assert outcome_ids.with_ids(LOG, control, msgspec.structs.replace(answer, outcomes=[])).outcomes == []

@@ -49,6 +49,15 @@ def test_more_agents_have_bounds(size):
     assert 0 < found.least <= found.share <= contradicted(margins, list(range(size)))
 
 
+@pytest.mark.parametrize("size", [EXACT_AGENTS, EXACT_AGENTS + 5])
+def test_a_long_cycle_has_no_cycle_of_three_and_costs_its_smallest_victory(size):
+    ring = np.zeros((size, size))
+    ring[np.arange(size), np.roll(np.arange(size), -1)] = np.arange(2, size + 2)
+    found = order_violations(ring - ring.T)
+    assert found.least == pytest.approx(2 / ring.sum())
+    assert found.least <= found.share <= 3 / ring.sum()
+
+
 def test_a_very_large_component_has_an_order_and_its_smallest_victory():
     size = SEARCHED_AGENTS + 1
     victories = np.random.default_rng(0).permutation(size) + 1.0

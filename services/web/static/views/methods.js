@@ -54,7 +54,7 @@ function believe(insight, forecasts) {
   const copies = clones?.exact?.[0];
   const cyclic = provenCycle(found);
   const text = [
-    cyclic ? `Some agents here beat each other in a cycle (${[...cyclic.agents, cyclic.agents[0]].map(named).join(" beats ")}), and a rating of one number for each agent cannot show cycles.` : "No cycle here is beyond chance, so one order can describe who beats whom.",
+    cyclic ? `Some agents here beat each other in a cycle (${[...cyclic.agents, cyclic.agents[0]].map(named).join(" beats ")}), and a rating of one number for each agent cannot show cycles.` : "No cycle of agents is proven here: an order can describe who beats whom.",
     copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
     cyclic || copies ? "For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
   ].filter(Boolean).join(" ");
