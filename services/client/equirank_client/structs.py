@@ -688,7 +688,7 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         left_out: Methods whose boards rate too few agents to be compared.
         agents: Number of agents that at least one of the compared boards rates.
         disputed: Agents whose places differ most, largest difference first.
-        distances: Distances between the rankings of two methods that rate at least two agents in common, largest first.
+        distances: Distances between the rankings of two methods that rate at least two agents in common: by the share of pairs that they order oppositely, then by `kendall`, largest first.
     """
 
     not_applicable: str | None = None
