@@ -82,11 +82,13 @@ def none_yet(report: Insight) -> str:
 
 def table(report: Insight) -> FittedTable:
     """A table with all parts of the report, one row for each part."""
-    about = "none" if report.findings is None else f"{report.findings.agents} agents, position {report.position}"
+    found = report.findings
+    without = f" without the {found.left_out:,} least active ones" if found is not None and found.left_out else ""
+    about = "none" if found is None else f"{found.agents} agents{without}, position {report.position}"
     of_slice = f" · {report.slice}" if report.slice else ""
     title = f"{report.pool}{of_slice} · {about}" + (f" · newest computation failed: {report.error}" if report.error else "")
     rows = FittedTable(whole("about"), folded("finding"), title=title)
-    for about, line in _lines(report.findings) if report.findings is not None else ():
+    for about, line in _lines(found) if found is not None else ():
         rows.add_row(about, line)
     return rows
 
