@@ -154,8 +154,8 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
         p_tie: Probability of a tie, from the shares of ties of all forecasts of the method up to now. None as `p_win`.
         gain: Rating points for each point by which a score differs from the expected one, at weight 1:
             `change` = `gain` x `weight` x (`score` - `expected_score`). By a method with deviations it falls as the deviation does. For Elo
-            it is K where Elo's own forecast needs no calibration, and otherwise K times the ratio of its own surprise to the calibrated
-            one. None if the score is the expected one.
+            it is K if Elo's forecast needs no calibration; otherwise it is K times (`score` less Elo's forecast) over (`score` less
+            `expected_score`). None if the score is the expected one.
         ids: Only with `ids=true`: the ids by which the outcome was sent, such as for a retraction. Several if outcomes with the same time,
             weight, sides and places were sent, and none if neither archive nor log has the record any more.
     """
