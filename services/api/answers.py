@@ -243,7 +243,7 @@ class Answers:
             return {}
         boards = value.boards if isinstance(value, Boards) else []
         read = [board for board in boards if board.source == "solved" and board.name not in known]
-        values = {asked: value, **{_board_of(asked, board.name): board for board in read}}
+        values = {asked: _brief(value), **{_board_of(asked, board.name): board for board in read}}
         versions = {each: self._part_of(each, published, agents) for each in values}
         return {each: _entry(value, version, now) for each, value in values.items() if (version := versions[each]) is not None}
 
@@ -268,6 +268,17 @@ class Answers:
         since = round(max(0.0, now - entry.confirmed_at), 3)
         _age(entry, now)
         return Answer(entry.body[:-1] + b',"stale_seconds":' + msgspec.json.encode(since) + b"}", None, since)
+
+
+def _brief(value: Value) -> Value:
+    """A summary whose boards have single values alone in `extra`: lists of agents are as long as boards, and readers poll summaries."""
+    if not isinstance(value, Boards):
+        return value
+    return msgspec.structs.replace(value, boards=[msgspec.structs.replace(board, extra=_single(board.extra)) for board in value.boards])
+
+
+def _single(extra: Mapping[str, object]) -> dict[str, object]:
+    return {name: part for name, part in extra.items() if part is None or isinstance(part, str | int | float)}
 
 
 def _may_be_refilled(asked: Asked, published: PoolVersion) -> bool:

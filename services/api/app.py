@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from litestar import HttpMethod, Litestar, MediaType, Request, Response, Router, route
 from litestar.di import Provide
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
@@ -41,6 +41,7 @@ from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
+from services.api.compressed import compressed
 from services.api.context import EXPORTS, Context, Threads, context, here
 from services.api.described import KEY, LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
@@ -143,7 +144,8 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         feeds.end()
         past.stop()
 
-    return RequestMiddleware(with_head(polls.around(_serving(shared))), access, metrics, before_stop, partial(warm, store, indexes))
+    answered = compressed(polls.around(_serving(shared)))
+    return RequestMiddleware(with_head(answered), access, metrics, before_stop, partial(warm, store, indexes))
 
 
 def openapi_document() -> dict[str, Any]:
@@ -199,6 +201,8 @@ def _document() -> OpenAPIConfig:
 
 
 def _refused(request: Request, error: Exception) -> Response[bytes]:  # type: ignore[type-arg]
+    if isinstance(error, NotFoundException) and pages.is_read_by_people(request):
+        return pages.missing_page(request)
     response = _problem(request, error).response(request.scope["state"]["request_id"])
     release(error)
     return response

@@ -167,7 +167,7 @@ async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: igno
 async def list_boards(request: Request, pool: Pool, count: Summary = 0, part: SliceText = None) -> Response[Boards]:  # type: ignore[type-arg]
     """List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-    With `slice`: the boards of the slice.
+    `extra` has single values alone; the board itself has all of it. With `slice`: the boards of the slice.
     """
     name = slice_text(part)
     return await polled(request, Asked("boards", check_pool_name(pool), rows=count, part=name))

@@ -37,7 +37,7 @@ _PROBLEMS: Final[Mapping[int, str]] = {
     422: "The request breaks a rule. Nothing was written.",
     429: "Too many requests with this key, or too many wrong keys from this address. Wait as `Retry-After` says.",
     501: "The server lacks a package that this request needs.",
-    503: "The log or the store does not answer, or the store lost the pool or board and it is written again. Try again.",
+    503: "The log or the store does not answer, the service starts, or the store lost the pool or board. Try again.",
 }
 
 

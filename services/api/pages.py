@@ -8,6 +8,7 @@ from litestar import Request as Asked
 from litestar import Response, get
 from litestar.params import FromPath
 
+from services.api.compressed import takes_gzip
 from services.api.middleware import policy
 from services.api.problems import ApiError
 from services.web.assets import Asset, assets, digest, docs_page, page
@@ -44,10 +45,20 @@ async def get_asset(request: Request, version: FromPath[str], name: FromPath[str
     return _send(request, file, "public, max-age=31536000, immutable", {})
 
 
-def _send(request: Request, file: Asset, cache: str, more: Mapping[str, str]) -> Response[bytes]:
+def is_read_by_people(request: Request) -> bool:
+    """Whether a browser asks for an address outside of the API, to show it."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/")
+
+
+def missing_page(request: Request) -> Response[bytes]:
+    """Return the page of an address that does not exist, with status 404."""
+    return _send(request, page(), "no-cache", {}, status=404)
+
+
+def _send(request: Request, file: Asset, cache: str, more: Mapping[str, str], status: int = 200) -> Response[bytes]:
     headers = {"ETag": f'"{file.digest}"', "Cache-Control": cache, "Vary": "Accept-Encoding", "Content-Type": file.media_type, **more}
-    if headers["ETag"] in request.headers.get("if-none-match", ""):
+    if status == 200 and headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(b"", status_code=304, headers=headers)
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(file.gzipped, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(file.content, headers=headers)
+    if takes_gzip(request.headers.get("accept-encoding", "")):
+        return Response(file.gzipped, status_code=status, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(file.content, status_code=status, headers=headers)

@@ -15,7 +15,7 @@ from services.api.bodies import LimitedBody
 from services.api.context import Context, Here, Pool, admin_key
 from services.api.described import Decoded, Described, problems
 from services.api.directory import Directory
-from services.api.problems import ApiError, no_pool, not_read, not_there_now
+from services.api.problems import ApiError, no_pool, not_read, not_there_now, starting
 from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, fresh_reply
 from services.boards import folding
 from services.boards.store.protocol import PoolHead, StoreError
@@ -109,14 +109,16 @@ def pool_view(here: Context, pool: str) -> PoolView:
 
 
 def published(here: Context, pool: str) -> PoolView:
-    """Return the pool like `pool_view`. Raises `ApiError` 503 if the store has lost the pool, for example by a restart.
+    """Return the pool like `pool_view`. Raises `ApiError` 503 if the store lost the pool, or is not filled yet.
 
-    Without a head, the pool was lost if this process has read its head before. A process that is younger than the pool assumes a loss until
-    the pool's partition is reported in the store. Otherwise the pool has no outcomes yet.
+    Without a head, the pool was lost if this process has read its head before. A process that is younger than the pool does not know
+    until the pool's partition is reported in the store. Otherwise the pool has no outcomes yet.
     """
     known = pool_view(here, pool)
-    if known.head is None and (here.store.seen.pool(pool) or _awaits_shard(here, pool)):
+    if known.head is None and here.store.seen.pool(pool):
         raise not_there_now(f"pool {pool}")
+    if known.head is None and _awaits_shard(here, pool):
+        raise starting(pool)
     return known
 
 

@@ -13,6 +13,9 @@ PROBLEM_TYPE = "application/problem+json"
 RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 """Headers of an error after which the client should repeat the request."""
 
+STARTING: Final = "starting"
+"""Title of the problem of a service that starts. Pages know it, and say that they will show the pool soon."""
+
 
 class Item(msgspec.Struct, frozen=True):
     """A refused outcome.
@@ -93,6 +96,12 @@ def not_there_now(what: str) -> ApiError:
     """Return the 503 error for a pool or board that the store has lost and that is written again."""
     detail = f"the store lost {what}, for example by a restart; it is written again within seconds: send the request again"
     return ApiError(503, "not there at the moment", detail, headers=RETRY)
+
+
+def starting(pool: str) -> ApiError:
+    """Return the 503 error for a pool whose shard has not reported since this process started, so nobody knows yet what the pool holds."""
+    detail = f"no shard has reported pool {pool} yet, because the service is starting: send the request again in some seconds"
+    return ApiError(503, STARTING, detail, headers=RETRY)
 
 
 def no_slice(pool: str, part: str) -> ApiError:

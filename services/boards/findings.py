@@ -131,6 +131,7 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True):
         agents: The agents in the order of the cycle.
         margins: Margin of each of these wins.
         weakest: Smallest of the margins.
+        games: Number of games, or of tasks, of each of these pairs. Absent in insights of earlier versions.
         proven: Whether the cycle is beyond chance: with 95 % confidence, all majorities of the pool that pass the same test are right at
             once, and all of this cycle pass. If not, it is observed only. None if it was not tested.
     """
@@ -138,6 +139,7 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True):
     agents: list[str]
     margins: list[float]
     weakest: float
+    games: list[float] = []
     proven: bool | None = None
 
 

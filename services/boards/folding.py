@@ -159,7 +159,7 @@ def _words(freshness: Freshness, kinds: Mapping[int, PartitionStatus | None]) ->
             why = "; ".join(_stop([number for number in freshness.stopped if kinds[number] == kind], kind) for kind in different)
             return f"Folding of {why}. `equirank partitions list` shows what to do."
         case "silent" if freshness.idle_seconds is None:
-            return f"No shard has reported {_numbers(freshness.silent)} yet: check that the engine runs."
+            return f"No shard has reported {_numbers(freshness.silent)} yet: the engine is starting, or does not run."
         case "silent":
             return f"Folding has not moved for {duration(freshness.idle_seconds)}: no shard reports {_numbers(freshness.silent)}."
     return "Outcomes are being folded."

@@ -551,7 +551,12 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
     all outcomes.
     """
     past, shown = kept.past, unpacked(kept.rows)[start : start + count]
-    rows = [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank, rank_low=row.rank_low, rank_high=row.rank_high) for row in shown]
+    rows = [
+        AgentRow(
+            agent=row.agent, rating=row.rating, rank=row.rank, rank_low=row.rank_low, rank_high=row.rank_high, low=row.low, high=row.high
+        )
+        for row in shown
+    ]  # fmt: skip
     return Board(
         pool=pool,
         method=method,

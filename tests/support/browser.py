@@ -59,6 +59,10 @@ class Browser:
                 raise CommandError(f"{method}: {answer['error']}")
             return dict(answer["result"])
 
+    def targets(self) -> list[dict[str, Any]]:
+        """The open tabs, each with its `targetId` and `url`."""
+        return list(self.command("Target.getTargets")["targetInfos"])
+
     def close(self) -> None:
         """Close the pipes."""
         os.close(self._send)
@@ -160,6 +164,14 @@ class Page:
         found = f"[...document.querySelectorAll({json.dumps(selector)})].find((one) => one.textContent.includes({json.dumps(text)}))"
         self.until(f"Boolean({found})")
         self.evaluate(f"{found}.click()")
+
+    def press(self, selector: str) -> None:
+        """Press the mouse on the first element that a selector finds, as a person does: so a link may open a tab."""
+        place = "((one) => { one.scrollIntoView({ block: 'center' }); const place = one.getBoundingClientRect();"
+        place += f" return [place.x + place.width / 2, place.y + place.height / 2]; }})(document.querySelector({json.dumps(selector)}))"
+        x, y = self.until(place)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def picture(self, *, whole: bool = False) -> bytes:
         """The page as a PNG. whole: with what is below the view."""

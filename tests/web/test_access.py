@@ -30,6 +30,10 @@ PATHS = {
     "/operations": "Numbers for alerts",
     "/docs": "/v1/outcomes",
     "/pools/nowhere": "No pool",
+    "/pools/cup?sort=-games": "Games",
+    "/pools/cup?at=1970-01-02T00:00": "Choose a later one",
+    "/pools/cup/agents/nobody": "No agent of this pool has this name.",
+    "/nowhere": "No such page",
 }
 """Address of each page and view -> a text that it has when it is complete."""
 OUTSIDE = """[...document.querySelectorAll(SELECTOR)].filter((one) => {

@@ -9,11 +9,13 @@ import pytest
 
 from services.boards.history import kept
 from services.boards.result import SolvedBoard
+from services.control.records import Generation, Opening, PoolCreated, Serve
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
+from tests.support.ended_season import FOLD, append
 from tests.support.folds import fold_events
 from tests.support.outcomes import game_event
 from tests.support.pages import EVIL, beat, play
@@ -102,6 +104,21 @@ def test_a_curve_has_the_interval_of_each_solve_or_a_bar_for_the_present_one(pla
             assert page.complaints() == []
 
 
+def test_a_curve_marks_the_begin_of_a_season_and_the_ban_of_the_agent(played: Running, browser: Browser) -> None:
+    first = Generation(pool="cup", number=1, start=0, time=0.0, fold=FOLD)
+    season = Opening(generation=1, position=12, keep=0.5, first=2)
+    second = Generation(pool="cup", number=2, start=12, time=NOW - 30, fold=FOLD, season="autumn", opening=season)
+    third = msgspec.structs.replace(second, number=3, time=NOW - 20, bans=("rock",))
+    served = [Serve(pool="cup", number=one.number, time=one.time) for one in (second, third)]
+    append(played, PoolCreated(pool="cup", kind=Kind.GAMES, time=0.0, fold=FOLD), first, second, served[0], third, served[1])
+    with browser.page(played.url, "/pools/cup/agents/rock") as page:
+        page.until("document.querySelectorAll('ul.events li').length === 2")
+        page.wait("season autumn began", "rock was banned")
+        page.until("document.querySelectorAll('.chart line.event').length === 2")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
 def test_an_agent_has_a_card_that_is_saved_as_a_picture(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup/agents/rock", width=390) as page:
         page.wait("Rating over time")
@@ -121,6 +138,23 @@ def test_an_agent_has_a_card_that_is_saved_as_a_picture(played: Running, browser
         assert page.complaints() == []
 
 
+def test_a_card_has_all_of_a_long_name(played: Running, browser: Browser) -> None:
+    assert played.client.put("/v1/pools/cup", json={"kind": "games"}).status_code == 201
+    name = "The Most Honourable Grand Champion of the Northern Autumn Invitational Qualifier, Division Three (second account) 2"
+    assert played.client.patch("/v1/pools/cup/agents/rock", json={"display_name": name}).status_code == 200
+    with browser.page(played.url, "/pools/cup/agents/rock") as page:
+        page.click(".share summary")
+        page.until("document.querySelector('.sharecard .curve')")
+        lines = page.evaluate("[...document.querySelectorAll('.sharecard .name')].map((one) => one.textContent)")
+        assert " ".join(lines) == name
+        card = "document.querySelector('.sharecard .sheet').getBoundingClientRect()"
+        texts = "[...document.querySelectorAll('.sharecard text')].map((one) => one.getBoundingClientRect())"
+        assert page.evaluate(f"{texts}.every((one) => one.right < {card}.right && one.bottom < {card}.bottom)")
+        apart = "one.right <= two.left || two.right <= one.left || one.bottom <= two.top + 3 || two.bottom <= one.top + 3"
+        overlaps = f"{texts}.some((one, i, all) => all.slice(i + 1).some((two) => !({apart})))"
+        assert not page.evaluate(overlaps)
+
+
 def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Browser, tmp_path: Path) -> None:
     now = time.time()
     served, state = ServedPool(api.store, tmp_path), state_of("cup")
@@ -131,12 +165,11 @@ def test_an_agent_says_how_far_it_moved_within_a_day(api: Running, browser: Brow
     points = api.client.get("/v1/pools/cup/agents/ann/history").json()["points"]
     moved = points[2]["rating"] - points[0]["rating"]
     with browser.page(api.url, "/pools/cup/agents/ann") as page:
-        page.wait(f"+{moved:.1f} in 24 hours by Elo", "last active")
+        page.wait(f"+{moved:.1f} in 24 hours by Elo. Why?", "last active")
         assert page.evaluate(
             "document.querySelector(document.querySelector('.person a[href^=\"#\"]').getAttribute('href')).textContent"
         ).startswith("Why it moved in the last 24 hours")
         page.click(".person a", "Why?")
-        page.click("button", "Sum by opponent")
         page.wait(f"+{moved:.1f} by Elo in 2 games.")
         cells = page.evaluate("[...document.querySelectorAll('table.day tbody tr')].map((one) => one.innerText.split('\\t').join(' '))")
         assert [cell.split()[:3] for cell in cells] == [["bob", "2", "2.0"]]
@@ -188,10 +221,15 @@ def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle
     with browser.page(api.url, "/pools/cup/agents/paper?against=scissors") as page:
         text = page.wait("They met 10 times: paper won 0 %", "far from their results: ratings cannot show cycles", "Worst against")
         assert text.index("They met 10 times") < text.index("Expected score against scissors")
+        assert (
+            page.evaluate("document.querySelector('.met .headline').textContent")
+            == "scissors would probably beat paper: its score so far is 100 %."
+        )
+        assert "By their games." in text
         assert page.evaluate("document.querySelectorAll('tr.unseen').length") > 0
         assert " *" in text[text.index("Worst against") :], "the card of opponents has the same mark"
         page.go("/pools/cup/agents/rock?against=rock-2")
-        page.wait("They have not met.")
+        page.wait("They have not met.", "It would be an even game: rock scores 50 %")
         assert page.evaluate("document.querySelectorAll('tr.unseen').length") == 0
         assert page.complaints() == []
 
@@ -233,7 +271,11 @@ def test_a_hostile_name_has_a_page_and_a_name_with_a_slash_too(played: Running, 
         assert page.evaluate("document.querySelectorAll('img').length") == 0
         page.go("/pools/cup/agents/no%2Fbody")
         page.until("document.querySelector('h1')?.textContent === 'no/body'")
-        page.until("document.querySelector('.state.bad')")
+        page.until("document.querySelector('.state.bad')?.textContent === 'no such agent'")
+        page.wait("No agent of this pool has this name.")
+        page.type("main input[type=search]", "roc")
+        page.until("document.querySelector('.results a')?.textContent === 'rock'")
+        assert page.violations() == []
 
 
 def test_an_agent_of_a_pool_of_scores_has_its_best_and_its_worst_tasks(api: Running, browser: Browser, tmp_path: Path) -> None:

@@ -57,5 +57,9 @@ def test_the_story_shows_that_elo_moves_and_the_lottery_does_not(told: Running, 
 
 def test_without_the_demo_the_page_says_how_to_get_it(api: Running, browser: Browser) -> None:
     with browser.page(api.url, "/copies") as page:
-        page.wait("equirank up --demo", "They are not here, or have no games yet.")
+        page.wait("equirank up --demo", "They are not here.")
+        for pool in (simulated.POOL, simulated.POOL_BEFORE):
+            assert api.client.put(f"/v1/pools/{pool}", json={"kind": "games"}).status_code == 201
+        page.go("/copies")
+        page.wait("They have no counted games yet. The story begins with the first ones.")
         assert page.complaints() == []

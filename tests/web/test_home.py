@@ -40,10 +40,37 @@ def test_an_agent_is_found_from_the_first_page(api: Running, browser: Browser, t
     play(api, tmp_path)
     with browser.page(api.url, "/") as page:
         page.wait("60 games (60 in 24 h)")
-        page.click(".pool button", "Find an agent")
-        page.type(".pool input", "roc")
+        page.type("input[type=search]", "roc")
         page.until("document.querySelector('.results a')?.textContent === 'rock'")
         assert page.evaluate("document.querySelector('.results a').getAttribute('href')") == "/pools/cup/agents/rock"
+        page.wait("in cup, no. 3 by", "No pool has this in its name.")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
+def test_the_agents_of_many_pools_are_searched_in_parts_that_are_said(api: Running, browser: Browser, tmp_path: Path) -> None:
+    for i in range(30):
+        assert api.client.put(f"/v1/pools/a-{i:02}", json={"kind": "games"}).status_code == 201
+    play(api, tmp_path, pool="cup")
+    with browser.page(api.url, "/") as page:
+        page.wait("1 to 24 of 31 pools")
+        page.type("input[type=search]", "roc")
+        page.wait("The agents of 24 pools were searched.", "No agent of these pools has this in its name.")
+        page.click("button", "Search 7 more")
+        page.until("document.querySelector('.results a')?.textContent === 'rock'")
+
+
+def test_an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs(api: Running, browser: Browser) -> None:
+    for path in ("/nowhere", "/pools"):
+        answer = api.client.get(path, headers={"Accept": "text/html"})
+        assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (404, "text/html")
+        assert api.client.get(path).json()["title"] == "Not Found"
+    assert api.client.get("/v1/nowhere", headers={"Accept": "text/html"}).json()["title"] == "Not Found"
+    with browser.page(api.url, "/nowhere") as page:
+        page.wait("No such page", "Nothing has the address /nowhere.")
+        assert page.violations() == []
+        page.click("main a", "All pools")
+        page.wait("There are no pools yet")
 
 
 def test_files_are_kept_for_ever_and_compressed_and_the_first_view_is_small(api: Running) -> None:

@@ -1,5 +1,6 @@
 """Pages that stay open while outcomes stream in, and a board of many rows."""
 
+import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +10,12 @@ import numpy as np
 import pytest
 
 from services.boards.store.protocol import ACTIVITY, LiveBoard
-from tests.support.api import NOW, Running
+from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.insight import board as insight_board
 from tests.support.pages import EVIL, beat, failing, play
+from tests.support.redis import flush
 from tests.support.waiting import PATIENCE
 
 pytestmark = NEEDED
@@ -63,6 +65,25 @@ def streaming(api: Running) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+def test_a_service_that_starts_says_so_until_it_has_the_pool(tmp_path: Path, page_redis: str, browser: Browser) -> None:
+    flush(page_redis)
+    with running(tmp_path, page_redis) as before:
+        assert before.client.put("/v1/pools/rps", json={"kind": "games"}).status_code == 201
+    with running(tmp_path, page_redis, clock=itertools.count(NOW + 1.0).__next__) as api, browser.page(api.url, "/pools/rps") as page:
+        page.wait("starting: this page shows the newest numbers as soon as they are there")
+        assert page.evaluate("document.querySelector('.state.bad')") is None
+        page.go("/")
+        page.wait("the engine is starting, or does not run")
+        page.go("/pools/rps/agents/rock")
+        page.wait("starting: this page shows")
+        page.go("/pools/rps")
+        page.wait("starting: this page shows")
+        beat(api)
+        publish(api, 1)
+        page.wait("rock")
+        page.until("document.querySelector('.state.ok')")
 
 
 @pytest.mark.parametrize("path", ["/", "/pools/rps", "/pools/rps?view=methods", "/pools/rps/agents/rock", "/pools/rps?agent=rock"])

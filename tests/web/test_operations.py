@@ -6,6 +6,7 @@ import msgspec
 
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.log.dead_letters import DeadLetter
+from services.wire.refusals import Reason
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.browser import NEEDED, Browser
@@ -31,6 +32,18 @@ def test_lag_solves_and_refusals_are_shown(filled: Running, browser: Browser) ->
             "Needs attention: the newest solve of Maximal lottery in pool rps failed",
         )
         assert page.complaints() == []
+
+
+def test_each_reason_of_a_refusal_has_a_remedy(filled: Running, browser: Browser) -> None:
+    letters = [msgspec.structs.replace(LETTER, offset=i, reason=str(reason)) for i, reason in enumerate(Reason)]
+    filled.log.dead_letters.append(0, [(b"", msgspec.json.encode(letter)) for letter in letters])
+    with browser.page(filled.url, "/operations") as page:
+        page.wait("send to a pool of the right kind")
+        remedies = "[...document.querySelectorAll('caption')].find((one) => one.textContent === 'Refused outcomes').parentElement"
+        texts = page.evaluate(f"[...{remedies}.querySelectorAll('tbody td:nth-child(4)')].map((one) => one.textContent)")
+        assert len(texts) == len(Reason)
+        assert "–" not in texts
+        assert page.violations() == []
 
 
 def test_one_line_says_whether_all_is_well(filled: Running, browser: Browser) -> None:

@@ -103,7 +103,7 @@ def test_positions_and_generations_are_behind_details(filled: Running, browser: 
     with browser.page(filled.url, "/pools/rps") as page:
         page.wait("1510.5", "Generation")
         assert "Generation" not in page.text
-        page.click("details.more:not(.times) summary")
+        page.click("details.more summary", "Details")
         page.until("document.body.innerText.includes('Log position of the live boards')")
 
 
@@ -263,6 +263,10 @@ def test_a_leaderboard_has_the_change_of_the_day_or_says_since_when(filled: Runn
     with browser.page(filled.url, "/pools/rps?method=bradley_terry") as page:
         page.until(f"{changes} === '▲1 +80,▼1 −60,–,▼1 0'")
         assert page.evaluate("document.querySelector('td.change .up').getAttribute('aria-label')") == "up from rank 2"
+        why = page.evaluate("[...document.querySelectorAll('td.change a')].map((one) => one.getAttribute('href'))")
+        assert why[0].startswith("/pools/rps/agents/rock?why=bradley_terry&since=")
+        assert why[0].endswith("#why")
+        assert len(why) == 2, "what did not move has no reasons"
         assert page.until("document.querySelector('th.change').title").startswith("Change of rank and rating since")
         page.click("th.change button", "Change")
         page.until(f"{changes} === '▲1 +80,▼1 0,▼1 −60,–'")

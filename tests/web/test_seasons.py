@@ -36,10 +36,32 @@ def test_the_final_board_of_a_season_is_chosen_and_has_a_link_and_a_file(api: Ru
         page.until("!location.search.includes('season')")
 
 
+def test_views_of_a_season_have_its_final_boards_or_say_that_they_have_not(api: Running, browser: Browser, tmp_path: Path) -> None:
+    end_first_season(api, tmp_path)
+    beat(api)
+    with browser.page(api.url, f"{PATH}?season=first&view=methods&other=copeland") as page:
+        page.wait("Final boards, at the end of season first.", "Season first: 120 games")
+        page.until("document.querySelectorAll('.slope').length === 2")
+        assert "season=first" in page.evaluate("document.querySelector('figure .tools a').href")
+        page.go(f"{PATH}?season=first&view=wins")
+        page.wait("This view has the games of now only, not those of season first.")
+        page.click(".notice a", "Leaderboard of season first")
+        page.wait("by Elo, at the end of season first")
+        assert page.complaints() == []
+
+
 def test_a_time_before_all_kept_boards_is_said_in_words(filled: Running, browser: Browser) -> None:
     with browser.page(filled.url, "/pools/rps?at=1970-01-02T00:00") as page:
         page.wait("Elo at 1970-01-02 00:00 (UTC).")
-        page.until("document.querySelector('main .soft[role=status]')?.textContent.length > 20")
+        page.until("document.querySelector('main .trouble[role=status]')?.textContent.includes('Choose a later one')")
+        page.click(".notice a", "Back to now")
+        page.wait("1510.5")
+
+
+def test_a_season_that_the_pool_does_not_have_is_said_in_words(filled: Running, browser: Browser) -> None:
+    with browser.page(filled.url, "/pools/rps?season=nope") as page:
+        page.wait("This pool has no ended season of this name with such a board.")
+        assert "GET /v1" not in page.text
         page.click(".notice a", "Back to now")
         page.wait("1510.5")
 

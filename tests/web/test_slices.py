@@ -116,6 +116,22 @@ def test_a_link_to_a_slice_says_when_slices_cannot_be_read(sliced: Running, brow
         assert page.evaluate(AGENTS) == ""
 
 
+@pytest.mark.parametrize("view", ["intervals", "methods", "wins", "next", "insight"])
+def test_a_view_of_a_slice_reads_the_slice_alone_and_says_so(sliced: Running, browser: Browser, view: str) -> None:
+    own = solved_of("cup", method="copeland", position=7, ratings=[("dee", 1.0), ("ann", 0.0)])
+    assert sliced.store.solved.publish(msgspec.structs.replace(own, slice=str(ENGLISH)))
+    with browser.page(sliced.url, f"/pools/cup?slice=language:English&view={view}") as page:
+        page.wait("Only 7 games with language English.")
+        read = "performance.getEntriesByType('resource').map((one) => one.name)"
+        read += ".filter((one) => /boards.elo|insight|next|opponents/.test(one.split('/v1/')[1]))"
+        page.until(f"{read}.length > 0")
+        assert page.evaluate(f"{read}.filter((one) => !one.includes('slice=language%3AEnglish'))") == []
+        if view in ("intervals", "methods"):
+            page.until("[...document.querySelectorAll('figure .tools a')].every((one) => one.href.includes('slice=language%3AEnglish'))")
+        page.click(".notice a", "All games")
+        page.until(f"{read}.some((one) => !one.includes('slice='))")
+
+
 def test_a_slice_that_the_pool_does_not_have_shows_the_pool(sliced: Running, browser: Browser) -> None:
     with browser.page(sliced.url, "/pools/cup?slice=language:Klingon") as page:
         page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
@@ -150,6 +166,29 @@ def test_a_slice_of_the_past_is_shown_and_keeps_its_slice(sliced: Running, brows
         page.until("!location.search.includes('at=') && location.search.includes('slice=')")
         page.wait("Only 7 games with language English")
         assert page.complaints() == []
+
+
+def test_columns_are_sorted_both_ways_and_say_which_way(sliced: Running, browser: Browser) -> None:
+    sorted_by = (
+        "[...document.querySelectorAll('th[aria-sort]')].map((one) => `${one.innerText.trim()} ${one.getAttribute('aria-sort')}`).join()"
+    )
+    with browser.page(sliced.url, "/pools/cup") as page:
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        assert page.evaluate(sorted_by) == "Rank ↑ ascending"
+        for column, way, agents in (
+            ("Rating", "Rating ↓ descending", "ann,bob,cem,dee"),
+            ("Rating", "Rating ↑ ascending", "dee,cem,bob,ann"),
+            ("Agent", "Agent ↑ ascending", "ann,bob,cem,dee"),
+            ("Agent", "Agent ↓ descending", "dee,cem,bob,ann"),
+        ):
+            page.click("table.board th button", column)
+            page.until(f"{sorted_by} === '{way}' && {AGENTS} === '{agents}'")
+        assert page.evaluate("location.search") == "?sort=-name", "a link has the order"
+        page.go("/pools/cup?sort=-name")
+        page.until(f"{AGENTS} === 'dee,cem,bob,ann'")
+        page.go("/pools/cup?sort=nothing")
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        assert page.violations() == []
 
 
 def test_filters_choose_rows_of_a_slice(sliced: Running, browser: Browser) -> None:

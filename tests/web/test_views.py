@@ -1,5 +1,6 @@
 """The views of a pool: each has a link, its numbers as CSV, and says in words what is not there."""
 
+import itertools
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.insight import board as insight_board
 from tests.support.pages import ARABIC, EVIL, beat, play
+from tests.support.waiting import until
 
 pytestmark = NEEDED
 
@@ -35,10 +37,40 @@ def test_who_beats_whom_is_shown_observed_and_predicted(played: Running, browser
         assert page.complaints() == []
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_each_number_of_the_heat_map_is_read_and_a_tap_tells_it(played: Running, browser: Browser, dark: bool) -> None:
+    light = (
+        "((rgb) => { const parts = rgb.map((one) => one / 255).map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);"
+    )
+    light += " return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]; })"
+    color = "((text) => text.match(/[0-9.]+/g).slice(0, 3).map(Number))"
+    contrasts = f"""(() => {{
+      const under = {color}(getComputedStyle(document.querySelector('figure.card')).backgroundColor);
+      return [...document.querySelectorAll('.cell')].map((cell) => {{
+        const [rect, text] = [cell.querySelector('rect'), cell.querySelector('text')];
+        const opacity = Number(rect.getAttribute('opacity'));
+        const back = {color}(getComputedStyle(rect).fill).map((one, i) => one * opacity + under[i] * (1 - opacity));
+        const [low, high] = [{light}(back), {light}({color}(getComputedStyle(text).fill))].sort((a, b) => a - b);
+        return (high + 0.05) / (low + 0.05);
+      }});
+    }})()"""
+    with browser.page(played.url, "/pools/cup?view=wins&show=predicted", dark=dark) as page:
+        page.until("document.querySelectorAll('.cell text').length === 20")
+        assert min(page.evaluate(contrasts)) >= 4.5
+        page.wait("5 agents.")
+        page.go("/pools/cup?view=wins&start=3")
+        page.wait("Agents 4 to 5 of 5.", "Previous")
+        page.until("document.querySelectorAll('.cell').length === 2")
+        page.evaluate("document.querySelector('.cell').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+        page.until("document.querySelector('.told').textContent.includes('100 % of 6 games')")
+        assert page.complaints() == []
+
+
 def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?view=cycles") as page:
         page.wait("paper beats rock-copy beats scissors beats paper")
         page.until("document.querySelectorAll('.arrow').length >= 3")
+        page.wait("how many more games it won against it than it lost, and of how many")
         assert page.complaints() == []
 
 
@@ -72,6 +104,27 @@ def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: B
         assert "proven cycles" not in page.text
 
 
+def test_a_cycle_is_told_if_it_is_proven_and_denied_if_it_is_not(played: Running, browser: Browser) -> None:
+    """The findings decide it, on the board and in the advice which method to believe."""
+    board = insight_board("cup")
+    for position, (proven, told, denied) in enumerate(
+        (
+            (True, "Some agents here beat each other in a cycle", "No cycle"),
+            (False, "No cycle of agents is proven here", "beat each other in a cycle"),
+        )
+    ):
+        cycles = {**board.result.extra["cycles"], "cycles": [{**one, "proven": proven} for one in board.result.extra["cycles"]["cycles"]]}
+        result = msgspec.structs.replace(board.result, extra={**board.result.extra, "cycles": cycles})
+        assert played.store.solved.publish(msgspec.structs.replace(board, result=result, position=60 + position))
+        with browser.page(played.url, "/pools/cup?view=methods") as page:
+            text = page.wait("Which one to believe.", told)
+            assert denied not in text
+            page.go("/pools/cup?method=elo")
+            text = page.wait("2 copies")
+            assert ("proven cycles" in text) is proven
+            assert ("paper beats rock-copy beats scissors beats paper" in text) is proven
+
+
 def test_copies_are_listed(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?view=copies") as page:
         page.wait("Agents with equal results", "rock-copy", "None: no two names look alike")
@@ -91,6 +144,49 @@ def test_forecasts_are_held_against_results(played: Running, browser: Browser) -
     with browser.page(played.url, "/pools/cup?view=forecasts") as page:
         page.wait("Winner right", "not enough outcomes yet (0 of 100 predicted pairs)")
         assert page.complaints() == []
+
+
+def test_a_board_says_how_many_ranks_are_settled(played: Running, browser: Browser) -> None:
+    solved = solved_of("cup", method="bradley_terry", position=51, ratings=[("rock", 3.0), (ARABIC, 2.0), (EVIL, 1.0)])
+    ends = ((1, 1), (2, 3), (2, 3))
+    rows = [msgspec.structs.replace(row, rank_low=low, rank_high=high) for row, (low, high) in zip(solved.result.agents, ends, strict=True)]
+    assert played.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
+    with browser.page(played.url, "/pools/cup?method=bradley_terry") as page:
+        page.wait("1 of 3 ranks settled · Read with care: proven cycles")
+        page.click(".findings-line summary")
+        page.click(".findings-line a", "How sure")
+        page.until("location.search.includes('view=intervals')")
+        page.go("/pools/cup?method=elo")
+        assert "settled" not in page.wait("proven cycles"), "Elo has no intervals of ranks"
+        assert page.complaints() == []
+
+
+def test_a_board_that_rates_nobody_is_not_called_proven(played: Running, browser: Browser) -> None:
+    assert played.store.solved.publish(solved_of("cup", method="bradley_terry", position=51, ratings=[("rock", None), (EVIL, None)]))
+    with browser.page(played.url, "/pools/cup?method=bradley_terry") as page:
+        assert "solution proven" not in page.wait("no ratings yet", "The games do not determine a rating of anybody")
+
+
+def test_a_long_name_makes_no_other_row_of_the_slope_chart_higher(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=methods", width=390) as page:
+        page.until("document.querySelectorAll('.slope').length === 5")
+        heights = "[...document.querySelectorAll('.slope')].map((one) => Number(one.getAttribute('y1'))).sort((a, b) => a - b)"
+        gaps = [after - before for before, after in itertools.pairwise(page.evaluate(heights))]
+        assert min(gaps) < max(gaps)
+        tops = "[...document.querySelectorAll('figure svg.chart text')].map((one) => one.getBoundingClientRect())"
+        apart = "one.right <= two.left || two.right <= one.left || one.bottom <= two.top + 3 || two.bottom <= one.top + 3"
+        assert not page.evaluate(f"{tops}.some((one, i, all) => all.slice(i + 1).some((two) => !({apart})))")
+
+
+def test_a_phone_has_the_numbers_of_the_heat_map_in_its_cells(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=wins", width=390) as page:
+        page.until("document.querySelectorAll('.cell text').length === 20")
+        fits = "[...document.querySelectorAll('.cell')].every((one) => one.querySelector('text').getBoundingClientRect().width"
+        assert page.evaluate(f"{fits} <= one.querySelector('rect').getBoundingClientRect().width)")
+        page.evaluate("document.querySelector('.cell').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+        page.click(".told a", "Who would win?")
+        page.until("location.pathname.includes('/agents/') && location.search.startsWith('?against=')")
+        page.wait("Expected score against")
 
 
 def test_the_next_games_have_shares(played: Running, browser: Browser) -> None:
@@ -156,6 +252,49 @@ def test_an_embedded_view_has_no_navigation(played: Running, browser: Browser) -
         page.wait("rock", "Open in Equirank")
         assert page.evaluate("getComputedStyle(document.querySelector('body > header')).display") == "none"
         assert page.evaluate("document.querySelector('a[target=_blank]').getAttribute('href')") == "/pools/cup"
+
+
+@pytest.mark.parametrize("path", ["/pools/cup?method=elo", "/pools/cup?view=next"])
+def test_a_board_and_the_next_games_have_a_picture(played: Running, browser: Browser, path: str) -> None:
+    with browser.page(played.url, path) as page:
+        page.click("details summary", "Picture")
+        page.until("document.querySelector('details[open] svg.picture')")
+        page.evaluate("HTMLAnchorElement.prototype.click = function () { window.file = this.download; }; undefined")
+        page.click("details[open] button", "Download picture (PNG)")
+        page.until("window.file?.endsWith('.png')")
+        sheet = "document.querySelector('.picture .sheet').getBoundingClientRect()"
+        texts = "[...document.querySelectorAll('.picture text')].map((one) => one.getBoundingClientRect())"
+        assert page.evaluate(f"{texts}.every((one) => one.left > {sheet}.left && one.right < {sheet}.right && one.bottom < {sheet}.bottom)")
+        assert "rock" in page.evaluate("document.querySelector('.picture').textContent")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
+@pytest.mark.parametrize(
+    ("view", "line"), [("copies", "equal agents,1,rock"), ("insight", "the best order contradicts 9.7 % of the margins")]
+)
+def test_copies_and_findings_have_a_link_an_embed_and_a_file(played: Running, browser: Browser, view: str, line: str) -> None:
+    with browser.page(played.url, f"/pools/cup?view={view}") as page:
+        page.until("document.querySelector('figure .tools button')")
+        links = page.evaluate("[...document.querySelectorAll('figure .tools a')].map((one) => one.getAttribute('href'))")
+        assert links == [f"/pools/cup?view={view}", f"/pools/cup?view={view}&embed=1"]
+        page.evaluate("HTMLAnchorElement.prototype.click = () => {}")
+        page.evaluate("URL.createObjectURL = (blob) => { window.saved = blob; return '#'; }; undefined")
+        page.click("figure .tools button", "CSV")
+        assert line in page.evaluate("window.saved.text()")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
+@pytest.mark.parametrize("view", ["", "&view=cycles"])
+def test_links_of_an_embedded_view_open_tabs_because_other_pages_refuse_frames(played: Running, browser: Browser, view: str) -> None:
+    with browser.page(played.url, f"/pools/cup?embed=1{view}") as page:
+        page.press("main a[href='/pools/cup/agents/paper'], main a[href='/pools/cup/agents/rock']")
+        opened = until(lambda: [one for one in browser.targets() if "/pools/cup/agents/" in one["url"]], "the agent's page has a tab")
+        assert page.evaluate("location.pathname") == "/pools/cup"
+        for one in opened:
+            browser.command("Target.closeTarget", targetId=one["targetId"])
+        assert page.complaints() == []
 
 
 def test_the_rows_around_an_agent_have_a_link(played: Running, browser: Browser) -> None:

@@ -82,7 +82,7 @@ class Client(Connection):
     def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-        With `slice`: the boards of the slice."""
+        `extra` has single values alone; the board itself has all of it. With `slice`: the boards of the slice."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Boards)
 
     def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Board:
@@ -346,7 +346,7 @@ class AsyncClient(AsyncConnection):
     async def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-        With `slice`: the boards of the slice."""
+        `extra` has single values alone; the board itself has all of it. With `slice`: the boards of the slice."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Boards)
 
     async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Board:

@@ -147,7 +147,7 @@ def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequ
         "connectivity": insight_parts.connectivity(analysis.connectivity, taken.names, thin, standings),
         "cyclicity": insight_parts.cyclicity(analysis, order, two_sided=two_sided),
         "order": order,
-        "cycles": insight_parts.cycles(analysis, taken.names, weights),
+        "cycles": insight_parts.cycles(analysis, taken, weights),
         "clones": insight_parts.clones(analysis, taken, thin),
         "top": top(taken, analysis.flip, weights, standings),
     }, analysis.divergence

@@ -110,18 +110,28 @@ def order(taken: GamesInput | ScoresInput) -> findings.Order:
     )
 
 
-def cycles(insight: Insight, names: Sequence[str], untested: str | None) -> findings.Cycles:
-    """The strongest cycles, by name. untested: Why majorities are not tested; None if they are."""
+def cycles(insight: Insight, taken: GamesInput | ScoresInput, untested: str | None) -> findings.Cycles:
+    """The strongest cycles, by name, with the number of games of each of their pairs.
+
+    untested: Why majorities are not tested; None if they are.
+    """
     rows = [
         findings.Cycle(
-            agents=_named(names, cycle.agents),
+            agents=_named(taken.names, cycle.agents),
             margins=list(cycle.margins),
             weakest=cycle.weakest,
+            games=[_games(taken.counts, a, b) for a, b in zip(cycle.agents, [*cycle.agents[1:], cycle.agents[0]], strict=True)],
             proven=None if insight.proven is None else at < insight.proven,
         )
         for at, cycle in enumerate(insight.strongest)
     ]
     return findings.Cycles(cycles=rows, untested=untested)
+
+
+def _games(counts: PairCounts, a: int, b: int) -> float:
+    """Number of games of agents a and b against each other."""
+    at = ((counts.first == a) & (counts.second == b)) | ((counts.first == b) & (counts.second == a))
+    return float((counts.wins[at] + counts.losses[at] + counts.ties[at]).sum())
 
 
 def clones(insight: Insight, taken: GamesInput | ScoresInput, thin: Thin) -> findings.Clones:

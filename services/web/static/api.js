@@ -5,10 +5,16 @@ const SECOND = 1000;
 
 /** An answer of the API that is an error. */
 export class Failure extends Error {
-  /** @param {string} text @param {number} status */
-  constructor(text, status) {
+  /** @param {string} text @param {number} status @param {string} [title] Title of the problem. */
+  constructor(text, status, title = "") {
     super(text);
     this.status = status;
+    this.title = title;
+  }
+
+  /** Whether the service starts, so that the answer comes soon. */
+  get starts() {
+    return this.title === "starting";
   }
 }
 
@@ -22,7 +28,7 @@ async function answerOf(url, options) {
   const answer = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(20 * SECOND), ...options });
   if (answer.ok || answer.status === 304) return answer;
   const problem = await answer.json().catch(() => ({}));
-  throw new Failure(problem.detail || `the service answered ${answer.status}`, answer.status);
+  throw new Failure(problem.detail || `the service answered ${answer.status}`, answer.status, problem.title);
 }
 
 /** Repeats one request with its ETag. `at` is the browser's clock when the value came, so that ages grow, and `heard` when it was last
@@ -148,6 +154,13 @@ export class Live extends Component {
 /** @param {string} pool @param {string} [rest] @param {Record<string, any>} [query] Empty values are left out; lists repeat their name. */
 export function poolUrl(pool, rest = "", query = {}) {
   return `/v1/pools/${encodeURIComponent(pool)}${rest}${search(query)}`;
+}
+
+/** What of a pool a page is about: the end of a season, a moment, a slice; empty for all games of now. @typedef {{season?: string, at?: string, slice?: string}} Scope */
+
+/** Address of a board, of now or of the past. @param {string} pool @param {string} method @param {Scope} scope @param {Record<string, any>} [query] */
+export function boardUrl(pool, method, { season, at, slice }, query = {}) {
+  return season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { ...query, slice }) : poolUrl(pool, `/boards/${method}`, { ...query, at, slice });
 }
 
 /** @param {Record<string, any>} query */

@@ -7,6 +7,7 @@ const PAGES = {
   pool: () => import("./pages/pool.js"),
   agent: () => import("./pages/agent.js"),
   copies: () => import("./pages/copies.js"),
+  missing: () => import("./pages/missing.js"),
   operations: () => import("./pages/operations.js"),
 };
 
@@ -18,6 +19,7 @@ function route() {
   if (first === "pools") return { page: "pool", props: { pool }, name: pool };
   if (first === "copies") return { page: "copies", props: {}, name: "Cycles and copies" };
   if (first === "operations") return { page: "operations", props: {}, name: "Operations" };
+  if (first) return { page: "missing", props: {}, name: "No such page" };
   return { page: "home", props: {}, name: "" };
 }
 
@@ -40,7 +42,10 @@ class App extends Component {
   }
 }
 
-document.documentElement.classList.toggle("embed", query().embed === "1");
+if (query().embed === "1") {
+  document.documentElement.classList.add("embed");
+  document.head.append(Object.assign(document.createElement("base"), { target: "_blank" })); // other pages refuse frames; `follow` stays in this one
+}
 for (const link of document.querySelectorAll("body > header nav a")) {
   if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
 }

@@ -1,7 +1,8 @@
 // The leaderboard: a table of which only the rows near the visible part are in the document. Pages of rows are read as they come into sight.
-import { Poll, poolUrl } from "./api.js";
-import { ago, count, date, decimalsOf, leftOut, nameOf, shower, signed, since, whole } from "./format.js";
-import { Name } from "./parts.js";
+import { Poll, poolUrl, search } from "./api.js";
+import { ago, count, date, decimalsOf, leftOut, nameOf, shower, signed, since, utc, whole } from "./format.js";
+import { go, withQuery } from "./nav.js";
+import { Name, agentPath } from "./parts.js";
 import { Component, html } from "./ui.js";
 
 const PAGE = 100;
@@ -127,28 +128,40 @@ export function hiddenAmong(board, asked, start = 0) {
   return Math.max(0, Math.min(asked, board.total - (board.outside ?? 0) - start) - board.rows.length);
 }
 
-/** @type {Record<string, (row: any) => any>} */
+/** What a column is sorted by; null comes last in both directions. @type {Record<string, (row: any) => any>} */
 const SORTS = {
   rank: (/** @type {any} */ row) => row.rank,
   name: (/** @type {any} */ row) => nameOf(row).toLowerCase(),
-  games: (/** @type {any} */ row) => -(row.games || row.outcomes || 0),
-  wins: (/** @type {any} */ row) => -((row.wins ?? 0) + (row.draws ?? 0) / 2) / Math.max(1, row.games ?? 1),
-  last: (/** @type {any} */ row) => -(row.last_played ?? 0),
-  change: (/** @type {any} */ row) => -(changeOf(row) ?? -Infinity),
+  rating: (/** @type {any} */ row) => row.rating,
+  games: (/** @type {any} */ row) => row.games || row.outcomes || 0,
+  wins: (/** @type {any} */ row) => (row.games ? ((row.wins ?? 0) + (row.draws ?? 0) / 2) / row.games : null),
+  last: (/** @type {any} */ row) => row.last_played ?? null,
+  change: (/** @type {any} */ row) => changeOf(row),
 };
+const RISING = ["rank", "name"]; // columns that begin with the smallest; the others begin with the largest
 
-const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
+/** Order of two rows by a column; equal ones by rank. @param {string} column @param {boolean} rising @returns {(a: any, b: any) => number} */
+function by(column, rising) {
+  return (a, b) => {
+    const [one, two] = [SORTS[column](a), SORTS[column](b)];
+    if (one === two) return a.rank - b.rank;
+    if (one === null || two === null) return one === null ? 1 : -1;
+    return (one < two) === rising ? -1 : 1;
+  };
+}
+
+const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation. The ranks above count these agents, too</th></tr>`;
 
 /**
- * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
- * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, onBoard: (board: any) => void}>
+ * The table. `sort` is a column, with a minus before it from the largest on. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
+ * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, sort?: string, onBoard: (board: any) => void}>
  */
 export class Board extends Component {
   /** @param {any} props */
   constructor(props) {
     super(props);
     /** @type {any} */
-    this.state = { first: 0, shown: 60, above: 0, sort: "rank" };
+    this.state = { first: 0, shown: 60, above: 0 };
     this.seen = () => this.measure();
     this.rows = this.open();
   }
@@ -203,9 +216,20 @@ export class Board extends Component {
   /** @param {string} name @param {any} text @param {string} kind @param {string} [about] */
   heading(name, text, kind = "", about = undefined) {
     const sortable = this.rows.length <= ALL_ROWS && name in SORTS;
-    const sorted = this.state.sort === name;
-    return html`<th scope="col" class=${kind} title=${about} aria-sort=${sorted && sortable ? "ascending" : undefined}>
-      ${sortable ? html`<button type="button" onClick=${() => this.setState({ sort: name })}>${text}${sorted ? " ↓" : ""}</button>` : text}</th>`;
+    const { column, rising } = this.sorting();
+    const sorted = column === name;
+    const pick = () => {
+      const up = sorted ? !rising : RISING.includes(name);
+      go(withQuery({ sort: up && name === "rank" ? "" : up ? name : `-${name}` }));
+    };
+    return html`<th scope="col" class=${kind} title=${about} aria-sort=${sorted && sortable ? (rising ? "ascending" : "descending") : undefined}>
+      ${sortable ? html`<button type="button" onClick=${pick}>${text}${sorted ? (rising ? " ↑" : " ↓") : ""}</button>` : text}</th>`;
+  }
+
+  /** The column of the address, and whether the smallest is first. */
+  sorting() {
+    const [, minus, column] = /^(-?)(.*)$/.exec(this.props.sort ?? "") ?? [];
+    return Object.hasOwn(SORTS, column) ? { column, rising: !minus } : { column: "rank", rising: true };
   }
 
   visible() {
@@ -216,9 +240,10 @@ export class Board extends Component {
     }
     this.rows.reach(0, total);
     const rows = Array.from({ length: total }, (_, i) => this.rows.at(i)).filter(Boolean);
-    const key = SORTS[this.state.sort];
+    const { column, rising } = this.sorting();
+    const order = by(column, rising);
     const apart = (/** @type {any} */ row) => Number(row.provisional ?? false);
-    return { first: 0, rows: rows.sort((a, b) => apart(a) - apart(b) || (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.rank - b.rank)) };
+    return { first: 0, rows: rows.sort((a, b) => apart(a) - apart(b) || order(a, b)) };
   }
 
   render() {
@@ -256,6 +281,7 @@ function columnsOf(board, rows) {
     shown: shower(ratings, board.extra?.tie_tolerance ?? 0),
     decimals: decimalsOf(ratings),
     change: board.earlier && rows.some((row) => changeOf(row) !== null) ? `Change ${since(board.earlier)}` : "",
+    why: board.source === "live" ? `?method=${board.method}#moved` : `${search({ why: board.method, since: board.earlier && utc(board.earlier.time) })}#why`,
     low: Math.min(...ends), high: Math.max(...ends),
     whiskers: rows.some((row) => typeof row.low === "number"),
     games: alone || rows.some((row) => row.outcomes !== undefined),
@@ -277,8 +303,8 @@ function line(pool, row, look, index, around) {
     <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
     <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.map((part) => html`<span class="one" key=${part}>${part}</span> `)}</span>` : null}</td>
-    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${look.change ? html`<span class="narrow small one">${change(row, look)}</span>` : null}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
-    ${look.change ? html`<td class="number wide change">${change(row, look)}</td>` : null}
+    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${look.change ? html`<span class="narrow small one">${change(pool, row, look)}</span>` : null}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
+    ${look.change ? html`<td class="number wide change">${change(pool, row, look)}</td>` : null}
     ${look.whiskers ? html`<td class="whisker wide">${interval ? whisker(row, look, interval) : "–"}</td>` : null}
     ${look.games ? html`<td class="number wide">${games === undefined ? "–" : whole(games)}</td>` : null}${look.results ? html`<td class="number wide">${record ?? "–"}</td>` : null}
     ${look.last ? html`<td class="number wide">${row.last_played === undefined ? html`<span title="not among the newest outcomes that this pool keeps">–</span>` : html`<time datetime=${new Date(1000 * row.last_played).toISOString()} title=${date(row.last_played)}>${lastActive(row)}</time>`}</td>` : null}</tr>`;
@@ -306,13 +332,14 @@ function changeOf(row) {
   return typeof row.earlier_rating === "number" && typeof row.rating === "number" ? row.rating - row.earlier_rating : null;
 }
 
-/** The change of a rank and of a rating. @param {any} row @param {any} look */
-function change(row, look) {
+/** The change of a rank and of a rating, as a link to its reasons. @param {string} pool @param {any} row @param {any} look */
+function change(pool, row, look) {
   const moved = changeOf(row);
   if (moved === null) return html`<span title="not on the board of then, or not among the games that this pool keeps">–</span>`;
   const up = (row.earlier_rank ?? row.rank) - row.rank;
   const told = `${up > 0 ? "up" : "down"} from rank ${whole(row.earlier_rank ?? row.rank)}`;
-  return html`${up === 0 ? null : html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}${whole(Math.abs(up))}</span> `}${signed(moved, look.decimals)}`;
+  const says = signed(moved, look.decimals);
+  return html`${up === 0 ? null : html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}${whole(Math.abs(up))}</span> `}${Number(says) === 0 ? says : html`<a href=${agentPath(pool, row.agent) + look.why} title="Why?">${says}</a>`}`;
 }
 
 /** What the column of changes compares. @param {any} board */
@@ -328,10 +355,12 @@ function whisker(row, look, interval) {
     <line x1=${at(row.low)} x2=${at(row.high)} y1="8" y2="8" class="range" />${row.rating === null ? null : html`<line x1=${at(row.rating)} x2=${at(row.rating)} y1="2" y2="14" class="point" />`}</svg>`;
 }
 
-/** Rows that are all in one answer. @param {{pool: string, board: any, caption: string, around?: string}} props */
-export function StaticBoard({ pool, board, caption, around }) {
+/** Rows that are all in one answer. @param {{pool: string, board: any, caption: string, around?: string, apart?: boolean}} props apart: whether provisional agents are below the others, as on a live board. */
+export function StaticBoard({ pool, board, caption, around, apart = false }) {
   const look = columnsOf(board, board.rows);
+  /** @type {any[]} */
+  const rows = apart ? [...board.rows].sort((a, b) => Number(a.provisional ?? false) - Number(b.provisional ?? false)) : board.rows; // the order of ranks stays
   return html`<table class="board"><caption class="hidden">${caption}</caption><thead><tr><th scope="col" class="rank">Rank</th><th scope="col">Agent</th><th scope="col" class="number">Rating</th>
     ${look.whiskers ? html`<th scope="col" class="whisker wide">Interval</th>` : null}${look.games ? html`<th scope="col" class="number wide">${look.played}</th>` : null}${look.results ? html`<th scope="col" class="number wide">Won–drawn–lost</th>` : null}${look.last ? html`<th scope="col" class="number wide">Last active</th>` : null}</tr></thead>
-    <tbody>${board.rows.map((/** @type {any} */ row, /** @type {number} */ i) => line(pool, row, look, i + 2, around))}</tbody></table>`;
+    <tbody>${rows.flatMap((row, i) => [...(apart && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(pool, row, look, i + 2, around)])}</tbody></table>`;
 }

@@ -60,6 +60,21 @@ export class Sized extends Component {
   }
 }
 
+/** Whether black or white text is read on a colour of the style sheet that is laid over the card. Of the two, one always has a contrast of 4.5.
+ * @param {string} name Of a custom property, such as `--wins`. @param {number} opacity @returns {"on-light" | "on-dark"} */
+export function textOn(name, opacity) {
+  const style = getComputedStyle(document.documentElement);
+  const [over, under] = [name, "--card"].map((one) => channels(style.getPropertyValue(one).trim()));
+  const light = over.map((value, i) => value * opacity + under[i] * (1 - opacity)).map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.179 ? "on-light" : "on-dark"; // relative luminance of WCAG 2
+}
+
+/** Red, green and blue from 0 to 1. @param {string} color #rgb or #rrggbb. @returns {number[]} */
+function channels(color) {
+  const digits = color.length === 4 ? [...color.slice(1)].map((digit) => digit + digit) : [1, 3, 5].map((i) => color.slice(i, i + 2));
+  return digits.map((pair) => parseInt(pair, 16) / 255);
+}
+
 /** A curve of a few numbers, without axes. @param {{values: number[], label: string}} props */
 export function Sparkline({ values, label }) {
   if (values.length < 2) return null;

@@ -70,6 +70,11 @@ export function date(time) {
   return time === null ? "–" : new Date(1000 * time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
 
+/** The first whole second at or after a time, as addresses have it. @param {number} seconds Since 1970. */
+export function utc(seconds) {
+  return new Date(1000 * Math.ceil(seconds)).toISOString().slice(0, 19);
+}
+
 /** How long a change took, for the head of a column: "24 h", or since when. @param {{time: number, day: boolean}} earlier State that is compared. */
 export function since(earlier) {
   const age = Date.now() / 1000 - earlier.time;

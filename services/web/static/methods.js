@@ -80,6 +80,17 @@ export function provenCycle(findings) {
   return findings?.cycles?.cycles?.find((/** @type {any} */ one) => one.proven) ?? null;
 }
 
+/** A cycle in words; empty without one. @param {any | null} cycle @param {(agent: string) => string} named What readers see as the name of an agent. @returns {string} */
+export function cycleSays(cycle, named) {
+  return cycle ? [...cycle.agents, cycle.agents[0]].map(named).join(" beats ") : "";
+}
+
+/** The method whose forecasts were best so far; undefined if none has made enough. @param {any} findings @returns {string | undefined} */
+export function bestForecaster(findings) {
+  const scored = (findings?.prequential?.forecasts ?? []).filter((/** @type {any} */ one) => one.enough !== false && typeof one.log_loss === "number");
+  return scored.sort((/** @type {any} */ a, /** @type {any} */ b) => a.log_loss - b.log_loss)[0]?.method;
+}
+
 /** @param {string} method @returns {boolean} Whether copies of an agent leave the ratings of the others as they are. */
 export function ignoresCopies(method) {
   return ["maximal_lottery", "nash_average", "deviation"].includes(method);

@@ -15,10 +15,20 @@ export function agentPath(pool, agent) {
   return `${poolPath(pool)}/agents/${encodeURIComponent(agent)}`;
 }
 
-/** The code of a country with its name. Many systems have no glyphs of flags. @param {string} code ISO 3166-1 alpha-2. @returns {any} */
+/** @param {string} code Two letters. @returns {string} The flag as a character; systems without it show the two letters, or boxes. */
+function emoji(code) {
+  return [...code].map((letter) => String.fromCodePoint(0x1f1e6 + letter.charCodeAt(0) - 65)).join("");
+}
+
+/** Whether this system has glyphs of flags: then two such letters are as wide as one. */
+const HAS_FLAGS = (() => {
+  const pen = document.createElement("canvas").getContext("2d");
+  return pen !== null && pen.measureText(emoji("DE")).width < 1.5 * pen.measureText(emoji("D")).width;
+})();
+
+/** The flag of a country, where the system has flags, and its code with its name. @param {string} code ISO 3166-1 alpha-2. @returns {any} */
 export function flag(code) {
-  const name = COUNTRIES.of(code) ?? code;
-  return html`<abbr class="flag" title=${name}>${code}</abbr>`;
+  return html`${HAS_FLAGS ? html`<span class="emoji" aria-hidden="true">${emoji(code)}</span>` : null}<abbr class="flag" title=${COUNTRIES.of(code) ?? code}>${code}</abbr>`;
 }
 
 /**
@@ -48,11 +58,12 @@ export function Badge({ board, head, since }) {
   if (board.source === "live") return html`<span class=${`badge ${head?.stopped ? "warn" : "live"}`} title=${head?.stopped ?? ""}>${head?.stopped ? "stopped" : "live"}</span>`;
   if (board.source !== "solved") return html`<span class="badge">final</span>`;
   const value = board.certificate?.value ?? null;
-  const proven = value !== null && ["optimal", "solved"].includes(board.status);
-  const label = proven ? "✓ solution proven" : board.status.replaceAll("_", " ");
+  const unrated = board.rows.length > 0 && board.rows.every((/** @type {any} */ row) => row.rating === null);
+  const proven = value !== null && ["optimal", "solved"].includes(board.status) && !unrated;
+  const label = proven ? "✓ solution proven" : unrated ? "no ratings yet" : board.status.replaceAll("_", " ");
   return html`<details class="proof"><summary class=${`badge ${proven ? "good" : "warn"}`}>${label}</summary>
-    <div class="pop"><p>${proven ? "The computation is exact: this answer was computed from all outcomes below and then checked. How sure the ranks are is shown by their intervals. The check measures how far the answer can be from a perfect one:" : "The newest computation did not end with a checked answer."}</p>
-    ${value === null ? null : html`<p><b>${board.certificate.kind.replaceAll("_", " ")} ${value === 0 ? "0" : value.toExponential(1)}</b>. ${checked(board.certificate.kind)} 0 is perfect.</p>`}
+    <div class="pop"><p>${proven ? "The computation is exact: this answer was computed from all outcomes below and then checked. How sure the ranks are is shown by their intervals. The check measures how far the answer can be from a perfect one:" : unrated ? `The games do not determine a rating of anybody: ${board.extra?.unrated_because ?? "there are too few"}.` : "The newest computation did not end with a checked answer."}</p>
+    ${value === null || unrated ? null : html`<p><b>${board.certificate.kind.replaceAll("_", " ")} ${value === 0 ? "0" : value.toExponential(1)}</b>. ${checked(board.certificate.kind)} 0 is perfect.</p>`}
     <p>${behind(board, head)} Took ${(board.seconds ?? 0).toFixed(2)} s, ${ago(board.age_seconds + since)}.</p></div></details>`;
 }
 
@@ -81,9 +92,8 @@ export function Details({ head, board }) {
 export function Empty({ text, kind, pool = "mine" }) {
   const event = kind === "scores" ? { v: 1, pool, task: "pong", scores: { alice: 20.5, bob: 11 } }
     : { v: 1, pool, sides: [{ agents: ["alice"], place: 1 }, { agents: ["bob"], place: 2 }] };
-  return html`<div class="empty"><p>${text}</p><pre tabindex="0"><code>curl ${location.origin}/v1/outcomes ${"\\"}
-  -H 'Content-Type: application/json' ${"\\"}
-  -d '${JSON.stringify(event)}'</code></pre></div>`;
+  const lines = [`curl ${location.origin}/v1/outcomes`, "-H 'Content-Type: application/json'", `-d '${JSON.stringify(event)}'`];
+  return html`<div class="empty"><p>${text}</p><pre tabindex="0"><code>${lines.join(" \\\n  ")}</code></pre></div>`;
 }
 
 /** @param {{error: Error | null}} props */

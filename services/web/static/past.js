@@ -1,7 +1,7 @@
 // Boards of the past: the final board of a season, the board at a time, and a slider over the times whose boards are kept.
-import { Live, poolUrl } from "./api.js";
+import { Live, boardUrl, poolUrl } from "./api.js";
 import { StaticBoard, hiddenAmong } from "./board.js";
-import { count, leftOut } from "./format.js";
+import { count, leftOut, utc } from "./format.js";
 import { title } from "./methods.js";
 import { follow, go, withQuery } from "./nav.js";
 import { html } from "./ui.js";
@@ -12,8 +12,7 @@ const ROWS = 200;
 export class Past extends Live {
   feeds() {
     const { pool, method, season, at, slice } = this.props;
-    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: ROWS, slice }) : poolUrl(pool, `/boards/${method}`, { at, count: ROWS, slice });
-    return { board: /** @type {[string, number]} */ ([address, 60]) };
+    return { board: /** @type {[string, number]} */ ([boardUrl(pool, method, { season, at, slice }, { count: ROWS }), 60]) };
   }
 
   componentDidUpdate() {
@@ -30,8 +29,22 @@ export class Past extends Live {
     const of = season && board ? html` of ${count(board.total, "agent")}` : null;
     return html`<p class="notice">${season ? html`Final board${of} by ${title(method)}, at the end of` : `${title(method)} at`} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
       ${board && at && head && board.generation !== head.generation ? html`<p class="soft">This board is by the settings, bans and retractions of generation ${board.generation}. Generation ${head.generation} serves now.</p>` : null}
-      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
+      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption=${season ? "Final board" : "Board of the past"} apart=${board.total <= ROWS} />${at && unmarked(board) ? html`<p class="soft">Provisional agents are not marked here: a kept solve does not have the number of games of each agent.</p>` : null}${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : error ? html`<p class="trouble" role="status">${missing(error.status, season)}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : html`<p class="soft" role="status">Loading</p>`}`;
   }
+}
+
+/** Why there is no board, in a sentence for readers. @param {number} status Of the answer. @param {string} [season] */
+export function missing(status, season) {
+  if (season && status === 404) return "This pool has no ended season of this name with such a board.";
+  if (status === 404) return "There were no such games yet at this time. Choose a later one.";
+  if (status === 410) return "The board of this time is not kept. Choose a later one, or one of the slider.";
+  if (status === 422) return "This is not a time that a board can have. Choose another one.";
+  return status ? "The board cannot be read now." : "The service does not answer.";
+}
+
+/** Whether a board cannot mark provisional agents: a kept solve has no number of outcomes of an agent. @param {any} board */
+function unmarked(board) {
+  return Boolean(board.certificate) && board.rows.every((/** @type {any} */ row) => row.outcomes === undefined);
 }
 
 /** Number of times that the slider of a live board has, evenly from the beginning of the pool to now. */
@@ -74,16 +87,11 @@ export class Times extends Live {
     const open = (/** @type {any} */ event) => event.target.open && this.setState({ open: true });
     return html`<details class="times" open=${Boolean(at)} onToggle=${open}><summary>Past boards</summary>
       ${times.length > 1 ? html`<label>History <input type="range" min="0" max=${times.length} value=${Math.max(0, chosen)} aria-valuetext=${label} onInput=${(/** @type {any} */ event) => this.setState({ dragged: Number(event.target.value) })} onChange=${(/** @type {any} */ event) => show(times[Number(event.target.value)]?.time ?? "")} /> <output>${label}</output></label>` : null}
-      <form class="at" key=${at} onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), show(String(new FormData(event.target).get("at") ?? "")))}><label>The board at (UTC) <input type="datetime-local" name="at" step="1" defaultValue=${at} /></label> <button type="submit">Show</button></form></details>`;
+      <form class="at" key=${at} onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), show(String(new FormData(event.target).get("at") ?? "")))}><label>The board at (UTC) <input type="datetime-local" name="at" step="1" defaultValue=${at} /></label> <button type="submit">Show</button> <span class="soft">Times are those at which results arrived.</span></form></details>`;
   }
 }
 
 /** @param {string} time As in an address. */
-function said(time) {
+export function said(time) {
   return `${time.replace("T", " ")} (UTC)`;
-}
-
-/** The first whole second at or after a time, as addresses have it. @param {number} seconds Since 1970. */
-function utc(seconds) {
-  return new Date(1000 * Math.ceil(seconds)).toISOString().slice(0, 19);
 }

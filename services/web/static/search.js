@@ -7,7 +7,7 @@ import { Component, html } from "./ui.js";
 
 const DELAY = 200; // milliseconds without a key until a name is searched
 
-/** @extends Component<{pool: string, then?: (agent: string) => void}> */
+/** method, slice: of ratings and ranks; by default those of the first online method. @extends Component<{pool: string, method?: string, slice?: string, then?: (agent: string) => void}> */
 export class AgentSearch extends Component {
   /** @param {any} props */
   constructor(props) {
@@ -30,8 +30,9 @@ export class AgentSearch extends Component {
   /** @param {string} text */
   async find(text) {
     if (!text.trim()) return this.setState({ found: null, error: "" });
+    const { pool, method, slice } = this.props;
     try {
-      const found = await ask(poolUrl(this.props.pool, "/agents", { query: text.trim(), count: 8 }));
+      const found = await ask(poolUrl(pool, "/agents", { query: text.trim(), count: 8, method, slice }));
       if (this.state.text === text) this.setState({ found, error: "" });
     } catch (error) {
       this.setState({ found: null, error: String(/** @type {Error} */ (error).message) });

@@ -19,7 +19,9 @@ function told({ poll, trouble, stopped, past, error }) {
     const age = value.stale_seconds + poll.since();
     return ["bad", `The store does not answer, or lost its data. This data was read ${age < 2 ? "a moment ago" : ago(age)}.`];
   }
-  if (error) return ["bad", `not updating: ${error.message}${value ? `. This was read ${ago((performance.now() - poll.heard) / 1000)}` : ""}`];
+  const read = value ? `. This was read ${ago((performance.now() - poll.heard) / 1000)}` : "";
+  if (error?.starts) return ["", `starting: this page shows the newest numbers as soon as they are there${read}`];
+  if (error) return ["bad", `not updating: ${error.message}${read}`];
   if (!value) return ["", "connecting"];
   if (past) return ["past", past];
   if (trouble) return ["bad", trouble];

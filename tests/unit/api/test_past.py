@@ -9,10 +9,10 @@ import pytest
 
 from ratings_core.errors import InputError
 from ratings_core.online import Reading
-from services.boards.history import KeptSolve, Past, PastRow, kept
+from services.boards.history import KeptSolve, Past, PastRow, kept, shortened
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations
 from services.boards.past_contents import When
-from services.boards.reading import Board
+from services.boards.reading import Board, past_solve
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, Serve
@@ -322,3 +322,12 @@ def test_kept_solves_of_several_generations_need_the_generation_where_the_contro
     boards = PastBoards(world.store, world.files, unread, 10)  # type: ignore[arg-type]
     with pytest.raises(SeveralGenerations):
         boards.board(PastRows(POOL, "maximal_lottery", When(30), 0, 10), 5000.0)
+
+
+def test_a_kept_solve_has_the_intervals_of_its_board_until_it_is_shortened() -> None:
+    solved = solved_of(POOL, method="copeland", ratings=[("ann", 1.0)])
+    row = msgspec.structs.replace(solved.result.agents[0], low=0.5, high=1.5, rank_low=1, rank_high=2)
+    solve = kept(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=[row])))
+    for one, ends in ((solve, (0.5, 1.5, 1, 2)), (shortened(solve), (None, None, None, None))):
+        [shown] = past_solve(POOL, "copeland", one, 0, 10, 5000.0).rows
+        assert (shown.low, shown.high, shown.rank_low, shown.rank_high) == ends

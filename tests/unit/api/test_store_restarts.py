@@ -150,6 +150,8 @@ def test_a_process_that_is_younger_than_the_pool_waits_for_its_shard(tmp_path: P
         assert before.client.put(POOL, json={"kind": "games"}).status_code == 201
     with running(tmp_path, api_redis, clock=count(NOW + 1.0).__next__) as here:
         assert asked(here, ["/boards/elo"]) == {"/boards/elo": (503, "1")}
+        problem = here.client.get(f"{POOL}/boards/elo").json()
+        assert (problem["title"], "lost" in problem["detail"]) == ("starting", False)
 
 
 def test_a_pool_is_not_denied_before_the_control_log_was_read(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,7 @@ def test_every_part_of_a_pool_of_games() -> None:
     assert 0 < found.order.low < found.order.kappa
     assert found.order.p_value < 0.05
     assert [(cycle.agents, cycle.proven) for cycle in found.cycles.cycles] == [(["paper", "rock-copy", "scissors"], True)]
+    assert all(games >= margin > 0 for one in found.cycles.cycles for games, margin in zip(one.games, one.margins, strict=True))
     assert found.clones.exact == [["rock", "rock-copy"]]
     assert [pair.agents for pair in found.clones.near] == [("rock", "rock-copy")]
     assert (found.top.agents, found.top.rival, found.top.low, found.top.high, found.top.unit) == (["stranger"], "other", 1, 1, "outcomes")

@@ -1,12 +1,14 @@
 // The page of an agent: how it got its rating, against whom, and what would happen next.
 import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
-import { Sized, scale, ticks } from "../chart.js";
+import { Sized } from "../chart.js";
+import { Events, curveOf, eventsOf, extremes } from "../curve.js";
 import { ago, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
 import { isOutside, placed, preferred, title } from "../methods.js";
-import { go, withQuery } from "../nav.js";
+import { follow, go, withQuery } from "../nav.js";
 import { Agent, Figure, agentPath, flag, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
+import { missing } from "../past.js";
 import { State } from "../state.js";
 import { Component, html } from "../ui.js";
 
@@ -15,6 +17,8 @@ const OUTCOMES_OF_DAY = 1000; // the most that one answer has
 /** @type {Record<string, number>} */
 const POINTS = { won: 1, drawn: 0.5, lost: 0 };
 const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
+const EVEN = 0.525; // a smaller score is no answer to who would win
+const LIKELY = 0.75; // a score from which the answer is "probably"
 const UNSEEN = "far from their results: ratings cannot show cycles";
 
 /** Whether the record of two agents is further from a forecast than chance explains. @param {any} met @param {number | null | undefined} expected */
@@ -63,7 +67,8 @@ export default class AgentPage extends Live {
     const { pool, agent } = this.props;
     const profile = this.value("profile");
     const error = this.polls.profile?.error;
-    if (!profile) return html`<h1><bdi>${agent}</bdi></h1><p class=${error ? "state bad" : "soft"} role="status">${error ? error.message : "Loading"}</p><p><a href=${poolPath(pool)}>All agents of <bdi>${pool}</bdi></a></p>`;
+    if (error?.status === 404 && !profile) return absent(pool, agent, error);
+    if (!profile) return html`<h1><bdi>${agent}</bdi></h1>${error ? html`<${State} poll=${this.polls.profile} error=${error} />` : html`<p class="soft" role="status">Loading</p>`}<p><a href=${poolPath(pool)}>All agents of <bdi>${pool}</bdi></a></p>`;
     return html`<p class="path"><a href=${poolPath(pool)}><bdi>${pool}</bdi></a></p>${this.card(profile)}
       ${this.methods(profile)}
       ${this.slices(profile)}
@@ -71,9 +76,9 @@ export default class AgentPage extends Live {
       ${this.curve()}
       ${this.moved()}
       ${this.opponents()}
-      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} name=${nameOf({ ...profile.details, agent })} rival=${this.props.query.against} opponents=${this.value("opponents")} />`}
+      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} name=${nameOf({ ...profile.details, agent })} rival=${this.props.query.against} method=${this.leading(profile)} />`}
       ${this.outcomes()}
-      <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} />`;
+      <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} asked=${this.props.query.why} since=${this.props.query.since ?? ""} />`;
   }
 
   /** Who the agent is, in a card that can be shared: its link shows the same. @param {any} profile */
@@ -102,11 +107,11 @@ export default class AgentPage extends Live {
   methods(profile) {
     const rows = Object.entries(profile.methods);
     if (!rows.length) return null;
-    return html`<section class="card"><h2>Rank by each method</h2><table><caption class="hidden">Rank by each method</caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Rating</th><th scope="col" class="wide">Interval</th></tr></thead>
+    return html`<section class="card ranking"><h2>Rank by each method</h2><table><caption class="hidden">Rank by each method</caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Rating</th><th scope="col" class="wide">Interval</th></tr></thead>
       <tbody>${rows.map(([method, one]) => {
         const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
         return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
-          <td class="number">${isOutside(method, one) ? "outside the lottery" : `${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}`}${one.rank_low !== undefined && one.rank_low !== one.rank_high && !isOutside(method, one) ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
+          <td class="number place">${isOutside(method, one) ? "outside the lottery" : `${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}`}${one.rank_low !== undefined && one.rank_low !== one.rank_high && !isOutside(method, one) ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
           <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
       })}</tbody></table></section>`;
   }
@@ -145,7 +150,7 @@ export default class AgentPage extends Live {
     const { method } = this.value("history");
     const change = `${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours`;
     const other = profile.methods[method];
-    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
+    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved" target="_self">Why?</a>` : null}</p>`;
   }
 
   /** Whether a game of the last 24 hours is known, which can explain a change. */
@@ -167,11 +172,12 @@ export default class AgentPage extends Live {
     const points = history.points.filter((/** @type {any} */ point) => point.rating !== null);
     const table = [["time", "rating", "low", "high", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.low ?? "", point.high ?? "", point.outcome ?? ""])];
     const now = this.value("profile").methods[history.method];
+    const events = eventsOf(history, nameOf({ ...this.value("profile").details, agent }));
     const banded = points.length > 1 && points.some((/** @type {any} */ point) => typeof point.low === "number");
     const interval = points.length < 2 ? "" : banded ? "The band is the 95 % interval of each of the newest solves." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
     return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
-      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now)}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
+      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now, events)}<//><${Events} events=${events} total=${history.events_total} />` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
   }
 
   opponents() {
@@ -182,7 +188,7 @@ export default class AgentPage extends Live {
     const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
-      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><${Agent} pool=${pool} agent=${one.agent} answer=${answer} /></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
+      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><${Agent} pool=${pool} agent=${one.agent} answer=${answer} /></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : html`<a href=${withQuery({ against: one.agent })} onClick=${follow}>${percent(one.expected_score, 0)}</a>`}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
     return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
   }
 
@@ -200,11 +206,43 @@ export default class AgentPage extends Live {
   }
 }
 
-/** What moved an online rating within a day, by opponent. It is asked for by a click, because it needs the games of the day. @extends Component */
-class LastDay extends Component {
+/** What is shown in place of an agent that does not exist. @param {string} pool @param {string} agent @param {import("../api.js").Failure} error Of its profile. */
+function absent(pool, agent, error) {
+  const why = error.title === "nothing yet" ? "No outcome of this pool is counted yet." : error.title === "no such pool" ? "No pool has this name." : "No agent of this pool has this name. Upper and lower case matter.";
+  return html`<h1><bdi>${agent}</bdi></h1><p class="state bad" role="status">no such agent</p><p>${why} <a href=${poolPath(pool)}>All agents of <bdi>${pool}</bdi></a></p><${AgentSearch} pool=${pool} />`;
+}
+
+/** Reads its answer at once where the address names its part of the page, and on a click otherwise. Subclasses have `part`, and `read`. @extends Component */
+class Asked extends Component {
+  part = "";
+
+  read() {}
+
+  onHash = () => {
+    if (location.hash === `#${this.part}`) this.read();
+  };
+
+  componentDidMount() {
+    addEventListener("hashchange", this.onHash);
+    this.onHash();
+  }
+
+  componentWillUnmount() {
+    removeEventListener("hashchange", this.onHash);
+  }
+
+  /** Shows the answer where the address asks for it: what is above can have moved it away. @param {any} _ @param {any} before */
+  componentDidUpdate(_, before) {
+    if (before.busy && !this.state.busy && location.hash === `#${this.part}`) document.getElementById(this.part)?.scrollIntoView();
+  }
+}
+
+/** What moved an online rating within a day, by opponent. It is asked for by a click or a link, because it needs the games of the day. @extends Asked */
+class LastDay extends Asked {
   /** @param {any} props */
   constructor(props) {
     super(props);
+    this.part = "moved";
     /** @type {any} */
     this.state = { games: null, error: "", busy: false };
   }
@@ -243,52 +281,12 @@ class LastDay extends Component {
     const total = rows.reduce((sum, row) => sum + row.change, 0);
     const decimals = Math.abs(games[0].after) >= 100 ? 1 : 3;
     const shown = rows.slice(0, OUTCOMES);
-    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}Fewer points than expected against an opponent lower the rating.</p>
+    const most = rows.length > 1 ? rows.find((row) => row.change * total > 0) : undefined;
+    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}${most ? html`The largest part is by ${most.points.toFixed(1)} points in ${count(most.games, "game")} against <bdi>${most.name}</bdi>, where ${most.expected.toFixed(1)} were expected: ${signed(most.change, decimals)}. ` : null}Fewer points than expected against an opponent lower the rating.</p>
       <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
       <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
       ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
-}
-
-/** @param {any[]} points @returns {any[]} The points with the highest and the lowest rating, the newest of equal ones. */
-function ends(points) {
-  const high = points.reduce((best, point) => (point.rating >= best.rating ? point : best));
-  return [high, points.reduce((worst, point) => (point.rating <= worst.rating ? point : worst))];
-}
-
-/** The highest and the lowest rating in words. @param {any[]} points */
-function extremes(points) {
-  if (points.length < 2) return null;
-  const [high, low] = ends(points);
-  const shown = shower([high.rating, low.rating]);
-  return `Highest ${shown(high.rating)} (${date(high.time)}), lowest ${shown(low.rating)} (${date(low.time)}).`;
-}
-
-/**
- * @param {any[]} points @param {number} width @param {string} name
- * @param {any} now The present rating with its interval, for a bar at the end; null without one.
- */
-function curveOf(points, width, name, now) {
-  const height = 220;
-  const right = width - (typeof now?.low === "number" ? 24 : 12);
-  const ratings = points.map((point) => point.rating);
-  const all = [...ratings, ...points.flatMap((point) => [point.low, point.high]), now?.low, now?.high].filter((one) => typeof one === "number");
-  const [low, high] = [Math.min(...all), Math.max(...all)];
-  const byTime = points[0].time < points[points.length - 1].time;
-  const times = points.map((point, i) => (byTime ? point.time : i));
-  const x = scale(Math.min(...times), Math.max(...times), 56, right);
-  const y = scale(low, high, height - 30, 12);
-  const day = (/** @type {number} */ time) => new Date(1000 * time).toLocaleString("en-GB", Math.max(...times) - Math.min(...times) > 172_800 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
-  const marks = byTime ? [0, 1].map((end) => (end ? Math.max(...times) : Math.min(...times))) : [];
-  const at = (/** @type {number} */ i, /** @type {number} */ value) => `${x(times[i]).toFixed(1)},${y(value).toFixed(1)}`;
-  const known = points.map((_, i) => i).filter((i) => typeof points[i].low === "number");
-  return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Rating by ${name} from ${ratings[0].toFixed(1)} to ${ratings[ratings.length - 1].toFixed(1)} over ${points.length} points`}>
-    ${ticks(low, high, 4).map((tick) => html`<g key=${tick}><line class="grid" x1="56" x2=${width - 12} y1=${y(tick)} y2=${y(tick)} /><text x="50" y=${y(tick) + 4} text-anchor="end">${tick}</text></g>`)}
-    ${marks.map((time, i) => html`<text key=${i} x=${x(time)} y=${height - 8} text-anchor=${i ? "end" : "start"}>${day(time)}</text>`)}
-    ${known.length > 1 ? html`<polygon class="band" points=${[...known.map((i) => at(i, points[i].high)), ...known.reverse().map((i) => at(i, points[i].low))].join(" ")} />` : null}
-    <polyline class="curve" points=${points.map((point, i) => at(i, point.rating)).join(" ")} />
-    ${typeof now?.low === "number" ? html`<line class="range" x1=${right + 8} x2=${right + 8} y1=${y(now.low)} y2=${y(now.high)} /><circle class="point" cx=${right + 8} cy=${y(now.rating)} r="4" />` : null}
-    ${ends(points).map((point, i) => html`<circle key=${i} class="point" cx=${x(times[points.indexOf(point)])} cy=${y(point.rating)} r="5" />`)}</svg>`;
 }
 
 /** The expected score of a game against anybody of the pool. @extends Component */
@@ -314,7 +312,9 @@ class Forecast extends Component {
     if (!rival) return this.setState({ answer: null, error: "" });
     const body = JSON.stringify({ matches: [{ sides: [[agent], [rival]] }] });
     try {
-      this.setState({ answer: await ask(poolUrl(pool, "/predict"), { method: "POST", body, headers: { "Content-Type": "application/json" } }), error: "" });
+      const forecasts = ask(poolUrl(pool, "/predict"), { method: "POST", body, headers: { "Content-Type": "application/json" } });
+      const [answer, profile] = await Promise.all([forecasts, ask(poolUrl(pool, `/agents/${encodeURIComponent(rival)}`)).catch(() => null)]);
+      if (rival === this.props.rival) this.setState({ answer, other: nameOf({ ...profile?.details, agent: rival }), error: "" });
     } catch (error) {
       this.setState({ answer: null, error: String(/** @type {Error} */ (error).message) });
     }
@@ -322,48 +322,68 @@ class Forecast extends Component {
   }
 
   render() {
-    const { pool, name, rival, opponents } = this.props;
-    const { answer, error } = this.state;
+    const { pool, name, method } = this.props;
+    const { answer, error, other } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
-    const methods = [...(answer?.methods ?? [])].sort((a, b) => Number(unseen(met, expected(a))) - Number(unseen(met, expected(b))));
-    return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
+    const loss = (/** @type {any} */ one) => one.record.log_loss ?? Infinity;
+    const methods = [...(answer?.methods ?? [])].sort((a, b) => (loss(a) === loss(b) ? 0 : loss(a) - loss(b)));
+    return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} method=${method} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
-      ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
-      ${answer ? html`<table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
+      ${met ? html`<div class="met">${methods.length ? answered(name, other, met, methods[0], expected(methods[0])) : null}
+        <p>${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}, a score of ${percent((met.wins + met.draws / 2) / met.games, 0)}.` : "They have not met."}</p></div>` : null}
+      ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${other}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table></details>
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
   }
 }
 
-/** What a rating is the sum of. It is asked for by a click, because a solved method is solved again for it. @extends Component */
-class Why extends Component {
+/**
+ * Whether one would beat the other, in one sentence: by the method whose forecasts were best, or, where chance does not explain how far the
+ * record is from it, by the record.
+ * @param {string} name @param {string} other @param {any} met @param {any} best The method. @param {number} expected Its expected score.
+ */
+function answered(name, other, met, best, expected) {
+  const blind = unseen(met, expected);
+  const score = blind ? (met.wins + met.draws / 2) / met.games : expected;
+  const [first, second] = score < 0.5 ? [other, name] : [name, other];
+  const likely = Math.max(score, 1 - score);
+  const how = likely < LIKELY ? "would more likely" : "would probably";
+  const says = likely < EVEN ? html`It would be an even game: <bdi>${name}</bdi> scores ${percent(score, 0)}` : html`<bdi>${first}</bdi> ${how} beat <bdi>${second}</bdi>: ${blind ? "its score so far is" : "expected score"} ${percent(likely, 0)}`;
+  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}, which forecasts best here, expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${best.record.wins_predicted === null ? "" : `, which forecasts best here: ${percent(best.record.wins_predicted)} of wins were right`}.`}</p>`;
+}
+
+/** What a rating is the sum of. It is asked for by a click or a link, because a solved method is solved again for it. @extends Asked */
+class Why extends Asked {
   /** @param {any} props */
   constructor(props) {
     super(props);
+    this.part = "why";
+    const { methods, asked, since } = props;
     /** @type {any} */
-    this.state = { method: props.methods[0], since: "", why: null, error: "", busy: false };
+    this.state = { method: methods.includes(asked) ? asked : methods[0], since, why: null, error: null, busy: false };
   }
 
   async read() {
     const { pool, agent } = this.props;
     const { method, since } = this.state;
-    this.setState({ busy: true, error: "", why: null });
+    if (!method) return;
+    this.setState({ busy: true, error: null, why: null });
     try {
       this.setState({ why: await ask(poolUrl(pool, `/boards/${method}/why/${encodeURIComponent(agent)}`, { count: 12, since: since || null })), busy: false });
     } catch (error) {
-      this.setState({ error: String(/** @type {Error} */ (error).message), busy: false });
+      this.setState({ error, busy: false });
     }
   }
 
   render() {
     const { methods } = this.props;
-    const { method, why, error, busy } = this.state;
+    const { method, since, why, error, busy } = this.state;
     if (!methods.length) return null;
-    return html`<section class="card"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>${" "}
-      <label>What changed since (UTC) <input type="datetime-local" step="1" onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>${" "}
+    return html`<section class="card" id="why"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>${" "}
+      <label>What changed since (UTC) <input type="datetime-local" step="1" defaultValue=${since} onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>${" "}
       <button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Explain"}</button></p>
-      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change, why) : null}${(why?.sums ?? []).map((/** @type {any} */ sum) => reasons(sum, why))}</div></section>`;
+      <div aria-live="polite">${error ? html`<p class="trouble">${since ? missing(error.status) : "The rating cannot be explained now."}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change, why) : null}${(why?.sums ?? []).map((/** @type {any} */ sum) => reasons(sum, why))}</div></section>`;
   }
 }
 

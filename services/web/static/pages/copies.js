@@ -25,7 +25,7 @@ export default class Copies extends Live {
   render() {
     const [before, after] = [this.value("before"), this.value("after")];
     const head = html`<h1>Cycles and copies</h1><p class="lead">One number for each agent says who is better on average. An average depends on who else takes part, and it cannot say that A beats B, B beats C and C beats A.</p>`;
-    if (!before || !after) return html`${head}<p class="notice">The story is told by two simulated pools of the demo, which <code>equirank up --demo</code> feeds. ${this.value("pools") ? "They are not here, or have no games yet." : ""}</p>${means()}`;
+    if (!before || !after) return html`${head}<p class="notice">The story is told by two simulated pools of the demo, which <code>equirank up --demo</code> feeds. ${this.absence()}</p>${means()}`;
     return html`${head}<ol class="steps">
       <li><h2>1. A cycle: three hands, and none is the best</h2><p>Paper beats rock, rock beats scissors, and scissors beat paper, each nine times of ten. Bradley-Terry gives the three about the same rating, which forecasts even games, and Elo moves around that with the newest games. The lottery gives each a third, and the cycle is drawn for what it is.</p>
         ${this.numbers([before], ["games so far"])}<${Cycles} pool=${BEFORE} insight=${this.value("insight")} link=${`${poolPath(BEFORE)}?view=cycles`} kind="games" /></li>
@@ -34,6 +34,14 @@ export default class Copies extends Live {
       <li><h2>3. The lottery does not move, and the copies are found</h2><p>The three rocks share the part that rock had alone. Paper and scissors keep theirs, whatever is copied how often. ${this.copies()}</p>
         ${this.lottery(before, after)}</li></ol>
       <p><a href=${poolPath(AFTER)}>The pool with copies</a> · <a href=${`${poolPath(AFTER)}?view=methods`}>its methods compared</a> · <a href=${poolPath(BEFORE)}>the pool without</a></p>${means()}`;
+  }
+
+  /** Why there is no story: empty while that is not known. */
+  absence() {
+    const pools = this.value("pools")?.pools;
+    if (!pools) return "";
+    const here = [BEFORE, AFTER].every((name) => pools.some((/** @type {any} */ view) => view.pool === name));
+    return here ? "They have no counted games yet. The story begins with the first ones." : "They are not here.";
   }
 
   copies() {

@@ -9,6 +9,14 @@ import { html } from "../ui.js";
 
 const POOLS = 50;
 const RATE_SECONDS = 20;
+/** What to do about a reason for which outcomes are refused. docs/reference/dead-letters.md says more. @type {Record<string, string>} */
+const REMEDIES = {
+  unparsable: "correct the producer", too_large: "send fewer outcomes in a record", too_deep: "correct the producer", bad_field: "correct the producer",
+  mixed_pools: "send one pool in a record", future_time: "set the producer's clock", wrong_partition: "let the producer choose the partition by the pool's name",
+  unknown_pool: "create the pool, then equirank dead-letters replay", wrong_kind: "send to a pool of the right kind",
+  too_many_agents: "raise max_agents of the pool, or look why names are new all the time", too_many_tasks: "raise max_tasks of the pool, or look why tasks are new all the time",
+  conflicting_id: "give each outcome its own id; to correct a counted one, retract it and send another",
+};
 
 /** @extends Live */
 export default class Operations extends Live {
@@ -108,8 +116,8 @@ export default class Operations extends Live {
       <tbody>${inside.partitions.map((/** @type {any} */ one) => html`<tr key=${one.partition}><th scope="row" class="number">${one.partition}</th><td class="number">${number(one.lag_records)}</td><td class="number">${one.lag_seconds === null ? "–" : `${one.lag_seconds.toFixed(1)} s`}</td><td class="number wide">${number(one.position)}</td><td class="wide">${one.shard ?? "–"}</td>
         <td>${one.stopped ? html`<span class="lost">stopped${one.reason ? `: ${one.reason}` : ""}</span>` : one.idle_seconds === null ? "not reported" : `folded ${ago(one.idle_seconds)}`}</td></tr>`)}</tbody></table></section>
       <section class="card"><h2>Refused outcomes</h2>${inside.refused.length ? html`<p class="soft">The newest of ${count(inside.refused_total, "entry").replace("entrys", "entries")}. <code>equirank dead-letters</code> shows them complete, and sends them again.</p>
-      <table><caption class="hidden">Refused outcomes</caption><thead><tr><th scope="col">Pool</th><th scope="col">Reason</th><th scope="col">Rule</th><th scope="col" class="number wide">Partition</th><th scope="col" class="number wide">Offset</th></tr></thead>
-      <tbody>${inside.refused.map((/** @type {any} */ one) => html`<tr key=${`${one.generation}/${one.partition}/${one.offset}/${one.item}`}><th scope="row"><bdi>${one.pool ?? "–"}</bdi></th><td>${one.reason.replaceAll("_", " ")}</td><td><code>${one.path}</code> ${one.rule}</td><td class="number wide">${one.partition}</td><td class="number wide">${one.offset}</td></tr>`)}</tbody></table>` : html`<p>None.</p>`}</section>`;
+      <table><caption class="hidden">Refused outcomes</caption><thead><tr><th scope="col">Pool</th><th scope="col">Reason</th><th scope="col">Rule</th><th scope="col" class="wide">What to do</th><th scope="col" class="number wide">Partition</th><th scope="col" class="number wide">Offset</th></tr></thead>
+      <tbody>${inside.refused.map((/** @type {any} */ one) => html`<tr key=${`${one.generation}/${one.partition}/${one.offset}/${one.item}`}><th scope="row"><bdi>${one.pool ?? "–"}</bdi></th><td>${one.reason.replaceAll("_", " ")}</td><td><code>${one.path}</code> ${one.rule}<span class="narrow small">${REMEDIES[one.reason] ?? ""}</span></td><td class="wide">${REMEDIES[one.reason] ?? "–"}</td><td class="number wide">${one.partition}</td><td class="number wide">${one.offset}</td></tr>`)}</tbody></table>` : html`<p>None.</p>`}</section>`;
   }
 
   /** @param {string} why */

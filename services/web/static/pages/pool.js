@@ -1,10 +1,10 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
-import { Live, poolUrl, search } from "../api.js";
+import { Live, boardUrl, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, date, nameOf, some, today, whole } from "../format.js";
-import { computed, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, title } from "../methods.js";
+import { computed, cycleSays, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
-import { Past, Times } from "../past.js";
+import { Past, Times, said } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
 import { State } from "../state.js";
@@ -31,6 +31,8 @@ const LOADERS = {
   forecasts: () => import("../views/forecasts.js"),
   insight: () => import("../views/insight.js"),
 };
+const OF_THE_PAST = ["board", "intervals", "methods"]; // views that read boards alone, which are kept; findings and records are of now
+const OF_FINDINGS = ["methods", "wins", "cycles", "copies", "forecasts", "insight"]; // views that read the findings
 const FIRST_SEASON = "first";
 const FILTERS = ["country", "organisation", "tag", "min_games"];
 
@@ -43,6 +45,7 @@ export default class PoolPage extends Live {
     const { pool, query: chosen } = this.props;
     /** @type {Record<string, [string, number]>} */
     const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1] };
+    if (this.polls.boards?.error && !this.value("boards")) return feeds; // of a pool that is not there, nothing is
     if (chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
     const part = this.part();
     if (part) feeds.sliced = [poolUrl(pool, "/boards", { count: 1, slice: part.name }), 1];
@@ -50,8 +53,15 @@ export default class PoolPage extends Live {
     if (!chosen.embed) feeds.slices = [poolUrl(pool, "/slices"), 10];
     if (!chosen.embed || chosen.season) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     feeds.folding = [poolUrl(pool), 5];
-    feeds.insight = [poolUrl(pool, "/insight"), 5];
+    if (!chosen.slice) feeds.insight = [poolUrl(pool, "/insight"), 5];
+    else if (this.value("slices") && (!part || OF_FINDINGS.includes(this.view()))) feeds.insight = [poolUrl(pool, "/insight", { slice: part?.name }), part ? 30 : 5]; // that of a slice is computed for the request
     return feeds;
+  }
+
+  /** @returns {keyof typeof VIEWS} */
+  view() {
+    const { view } = this.props.query;
+    return view in VIEWS ? /** @type {keyof typeof VIEWS} */ (view) : "board";
   }
 
   /** Whether the page is to show a leaderboard, and has no rows yet. Until it has them, it requests nothing else. */
@@ -62,10 +72,12 @@ export default class PoolPage extends Live {
     return !list || list.boards.some((/** @type {any} */ board) => board.rows.length);
   }
 
-  answer() {
-    if (this.answered) return;
+  /** Rows arrived, or cannot be read. @param {any} board Its first page; null if it cannot be read. @param {string} of What the page is of. */
+  answer(board, of) {
+    const first = !this.answered;
     this.answered = true;
-    this.forceUpdate();
+    this.rows = { board, of };
+    if (first) this.forceUpdate();
   }
 
   /** Choose another method to lead the ended season: the final board by this one rates nobody, as Bradley-Terry where all play in teams. @param {string} method */
@@ -80,8 +92,7 @@ export default class PoolPage extends Live {
   render() {
     const { pool, query: chosen } = this.props;
     const list = this.value("boards");
-    const { error } = this.polls.boards ?? {};
-    if (!list) return error ? missing(pool, error) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
+    if (!list) return this.polls.boards?.error ? missing(pool, this.polls.boards) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
     const { head, label, kind, leading_method: chosenMethod } = list.pool;
     const part = this.part();
     const of = (/** @type {any[]} */ all) => ({
@@ -99,20 +110,47 @@ export default class PoolPage extends Live {
     const { board } = shown;
     const folding = this.value("folding")?.folding;
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
-    const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
+    const view = this.view();
+    const keeps = OF_THE_PAST.includes(view);
+    const scope = { season: keeps && season ? season.name : undefined, at: keeps ? chosen.at : undefined, slice: part?.name };
+    const unread = chosen.slice && !this.value("slices");
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
-        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${view !== "board" ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
-        ${season && view === "board" ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, `}${date(season.began_at)} to ${date(season.ended_at)}</p>` : head ? html`<p class="soft">${view === "board" && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${!keeps ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
+        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!season && !board?.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
-        ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...complete, insight: this.value("insight"), query: chosen }} />`}`}`;
+        ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : unread ? html`<p class="soft" role="status">${this.unread()}</p>` : html`${this.about(scope)}
+          <${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...(keeps || !season ? shown : part ? of(sliced?.boards ?? first) : complete), insight: scope.season || scope.at ? null : this.findings(), query: chosen, scope }} />`}`}`;
+  }
+
+  /** The findings, or why they cannot be read. @returns {any} */
+  findings() {
+    const { error } = this.polls.insight ?? {};
+    return this.value("insight") ?? (error ? { error: error.message } : null);
+  }
+
+  /** Why there is nothing of a slice yet. */
+  unread() {
+    const { error } = this.polls.slices ?? {};
+    return error ? `Slices cannot be read: ${error.message}` : "Loading the board";
+  }
+
+  /** What the numbers are of, if they are not of all games of now, or not of what the address names; and the way back. @param {import("../api.js").Scope} scope What the page shows. */
+  about({ season, at, slice }) {
+    const { query: chosen } = this.props;
+    const part = this.part();
+    const past = chosen.season ? html`season <bdi>${chosen.season}</bdi>` : chosen.at ? said(chosen.at) : null;
+    const back = html`<a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a>`;
+    return html`${past && (season || at) ? html`<p class="notice">${season ? "Final boards, at the end of" : "Boards at"} ${past}. ${back}</p>` : past ? html`<p class="notice">This view has the games of now only, not those of ${past}. ${back} <a href=${withQuery({ view: "" })} onClick=${follow}>Leaderboard of ${past}</a></p>` : null}
+      ${chosen.slice && !slice ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
+      ${part ? html`<p class="notice">Only ${past && (season || at) ? "games" : count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
   }
 
   /** @param {string} view @param {string} kind */
   views(view, kind) {
     const names = Object.entries(VIEWS).filter(([name]) => kind === "games" || !["wins", "next", "forecasts"].includes(name));
-    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
+    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "", start: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
   }
 
   /** The chosen season, if it ended. @returns {any} Undefined without one. */
@@ -146,18 +184,18 @@ export default class PoolPage extends Live {
     const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
     const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
     const past = chosen.season || chosen.at;
+    const of = JSON.stringify([board.method, part?.name, FILTERS.map((name) => chosen[name])]);
     return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
         ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
-        <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
+        <${AgentSearch} pool=${pool} method=${past ? undefined : board.method} slice=${past ? undefined : part?.name} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
       <p class="question" data-method=${board.method}>${question(board.method)}</p>
       ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
-      ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part && !past ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}
+      ${past || (chosen.slice && !this.value("slices")) ? null : this.about({ slice: part?.name })}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} head=${head} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.polls.slices?.error ? `Slices cannot be read: ${this.polls.slices.error.message}` : "Loading the board"}</p>` : html`<div class="over-rows">${part ? null : html`<${Findings} poll=${this.polls.insight} main=${main.method} method=${board.method} />`}<${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${() => this.answer()} />`}
+      ${past ? html`<${Past} pool=${pool} head=${head} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
       <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
@@ -174,9 +212,15 @@ function finals(season, boards, asked, chosen, unrated) {
   return { boards: all, main, board: all.find((one) => one.method === asked) ?? main };
 }
 
-/** @param {string} pool @param {any} error */
-function missing(pool, error) {
-  if (error.status !== 404) return html`<h1><bdi>${pool}</bdi></h1><p class="state bad" role="status">not updating: ${error.message}</p>`;
+/** When the results of a season arrived, in words. @param {{began_at: number, ended_at: number}} season */
+function arrived({ began_at: began, ended_at: ended }) {
+  const [from, to] = [date(began), date(ended)];
+  return from === to ? `arrived ${from}` : `arrived ${from} to ${to}`;
+}
+
+/** @param {string} pool @param {import("../api.js").Poll} poll One that has no answer. */
+function missing(pool, poll) {
+  if (poll.error?.status !== 404) return html`<h1><bdi>${pool}</bdi></h1><${State} poll=${poll} error=${poll.error} />`;
   return html`<h1><bdi>${pool}</bdi></h1><p class="state bad" role="status">no such pool</p>
     <${Empty} text="No pool has this name. The first outcome creates it. If this is switched off, create it with PUT /v1/pools/NAME:" kind="games" pool=${pool} />`;
 }
@@ -190,18 +234,30 @@ function troubled(board) {
 
 /**
  * What has to be known to read a board, from the findings, which can come long after the rows. It is one line of a fixed height, so nothing moves when they come; a click shows the sentences above the rows.
- * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string}} props poll: of the findings. main: the method that leads the page.
+ * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string, board: any}} props poll: of the findings. main: the method that leads the page. board: the first rows, or null.
  */
-function Findings({ poll, main, method }) {
+function Findings({ poll, main, method, board }) {
   const insight = poll?.value;
-  const found = [...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
+  const found = [settled(board), ...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
   const unread = poll?.error && !insight ? html`<span class="soft">Findings cannot be read: ${poll.error.status ? `the service answered ${poll.error.status}` : "no answer"}.</span>` : null;
-  const warns = found.some((one) => one.warns);
-  return html`<div class=${`findings-line${method === main ? "" : " other"}`}>${found.length ? html`<details class="proof"><summary class=${warns ? "warns" : "soft"}>${warns ? html`<span class="wide">Read with care: </span>` : null}${found.map((one) => one.short).join(" · ")}</summary>
+  const care = found.findIndex((one) => one.warns);
+  return html`<div class="findings-line">${found.length ? html`<details class="proof"><summary class="soft">${found.map((one, i) => html`${i ? " · " : null}<span key=${one.short} class=${one.warns ? "warns" : undefined}>${i === care ? html`<span class="wide">Read with care: </span>` : null}${one.short}</span>`)}</summary>
     <div class="pop">${found.map((one) => html`<p key=${one.short}>${one.says}</p>`)}</div></details>` : unread}</div>`;
 }
 
 /** @typedef {{short: string, says: any, warns: boolean} | null} Finding Some words for the line, the sentence, and whether ratings need care. */
+
+/** How many of the ranks that were read are settled, where ranks have intervals. @param {any} board The first rows; null if there are none. @returns {Finding} */
+function settled(board) {
+  if (typeof board?.settled_ranks !== "number" || board.rows.some((/** @type {any} */ row) => row.filter_place)) return null;
+  const { settled_ranks: certain, rows, total } = board;
+  const of = `of ${rows.length < total ? "the first " : ""}${whole(rows.length)} ranks`;
+  return {
+    short: `${certain ? whole(certain) : "none"} ${of} settled`,
+    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have. <a href=${withQuery({ view: "intervals" })} onClick=${follow}>How sure</a>`,
+    warns: false,
+  };
+}
 
 /** How a method differs from the leading one in this pool. @param {any} insight @param {string} main @param {string} method @returns {Finding} */
 function compared(insight, main, method) {
@@ -224,7 +280,8 @@ function thin(insight, method) {
 /** @param {any} insight @returns {Finding} */
 function cyclic(insight) {
   const cycle = provenCycle(insight?.findings);
-  return cycle ? { short: "proven cycles", says: html`${[...cycle.agents, cycle.agents[0]].map((/** @type {string} */ agent) => nameOf(agent, insight)).join(" beats ")}: no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`, warns: true } : null;
+  const says = cycleSays(cycle, (agent) => nameOf(agent, insight));
+  return cycle ? { short: "proven cycles", says: html`<bdi>${says}</bdi>: no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`, warns: true } : null;
 }
 
 /** @param {any} insight @returns {Finding} */
@@ -258,7 +315,7 @@ class Table extends Component {
     this.state = { board: null };
     this.heard = (/** @type {any} */ board) => {
       this.setState({ board });
-      this.props.onAnswer();
+      this.props.onAnswer(board);
     };
   }
 
@@ -267,7 +324,7 @@ class Table extends Component {
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
     return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
-      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
+      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} sort=${chosen.sort} />
       ${board ? html`<${Notes} board=${board} />` : null}`;
   }
 }
@@ -307,14 +364,22 @@ function Filters({ query: chosen }) {
 
 /** Files, links, the past, and what operators want to know. @param {any} props */
 function Footer({ pool, board, head, chosen, slice }) {
-  const season = chosen.season ? `/seasons/${encodeURIComponent(chosen.season)}` : "";
-  const address = poolUrl(pool, `${season}/boards/${board.method}`);
-  const file = (/** @type {Record<string, any>} */ query) => address + search({ ...query, at: chosen.at, slice });
+  const { season, at } = chosen;
+  const file = (/** @type {Record<string, any>} */ query) => boardUrl(pool, board.method, { season, at, slice }, query);
   const here = withQuery({ embed: "" });
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
+    <${Picture} key=${JSON.stringify([board.method, season, at, slice])} pool=${pool} method=${board.method} scope=${{ season, at, slice }} />
     ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} slice=${slice} />
     ${season ? null : html`<${Details} head=${head} board=${board} />`}`}</footer>`;
+}
+
+/** The board as a picture, which is loaded when it is asked for. @extends Component */
+class Picture extends Component {
+  render() {
+    const open = (/** @type {any} */ event) => event.target.open && this.setState({ open: true });
+    return html`<details class="more" onToggle=${open}><summary>Picture</summary>${this.state.open ? html`<${Lazy} load=${() => import("../picture.js")} props=${{ ...this.props, query: {} }} />` : null}</details>`;
+  }
 }
 
 /** Loads a view when it is asked for. @extends Component */
@@ -330,6 +395,6 @@ class Lazy extends Component {
   render() {
     const { View, error } = this.state;
     if (error) return html`<p class="trouble">This view cannot be shown: ${error}.</p>`;
-    return View ? html`<${View} ...${this.props.props} link=${`${poolPath(this.props.props.pool)}?view=${this.props.props.query.view}`} />` : html`<p class="soft" role="status">Loading</p>`;
+    return View ? html`<${View} ...${this.props.props} link=${poolPath(this.props.props.pool) + search({ view: this.props.props.query.view, ...this.props.props.scope })} />` : html`<p class="soft" role="status">Loading</p>`;
   }
 }

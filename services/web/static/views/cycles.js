@@ -4,6 +4,8 @@ import { leftOut, nameOf, percent, whole } from "../format.js";
 import { Agent, Figure } from "../parts.js";
 import { html } from "../ui.js";
 
+const DRAWN = 6;
+
 /** @param {any} props */
 export default function Cycles({ pool, insight, link, kind }) {
   const found = insight?.findings;
@@ -17,14 +19,16 @@ export default function Cycles({ pool, insight, link, kind }) {
   const named = (/** @type {string} */ agent) => nameOf(agent, insight);
   const unit = kind === "games" ? "games" : "tasks";
   const table = [["cycle", "agent", "beats", "by"], ...cycles.cycles.flatMap((/** @type {any} */ one, /** @type {number} */ i) => one.agents.map((/** @type {string} */ agent, /** @type {number} */ j) => [i + 1, agent, one.agents[(j + 1) % one.agents.length], one.margins[j]]))];
-  const drawn = html`<div class="two">${cycles.cycles.slice(0, 6).map((/** @type {any} */ one) => html`<div key=${one.agents.join()}><${Sized}>${(/** @type {number} */ width) => circle({ agents: one.agents.map(named), margins: one.margins }, Math.min(width, 420))}<//>
+  const counted = cycles.cycles[0].games?.length ? ", and of how many" : "";
+  const circles = html`<div class="two">${cycles.cycles.slice(0, DRAWN).map((/** @type {any} */ one) => html`<div key=${one.agents.join()}><${Sized}>${(/** @type {number} */ width) => circle({ agents: one.agents.map(named), margins: one.margins, games: one.games ?? [] }, Math.min(width, 420))}<//>
       <p>${[...one.agents, one.agents[0]].map((agent, i) => html`${i ? " beats " : ""}<${Agent} pool=${pool} agent=${agent} answer=${insight} />`)}${one.proven === false && !chance ? " (not proven)" : ""}</p></div>`)}</div>`;
-  return html`<${Figure} title="Cycles" drawn=${!chance} says=${`${chance ? share : ""} An arrow points from an agent to the one that it beats; the number is how many more ${unit} it won against it than it lost.${chance ? "" : share} ${leftOut(insight.hidden_agents)}`} file=${`${pool}-cycles`} table=${table} link=${link}>
-    ${chance ? html`<details class="chance"><summary>Cycles that are not proven</summary>${drawn}</details>` : drawn}<//>`;
+  return html`<${Figure} title="Cycles" drawn=${!chance} says=${`${chance ? share : ""} An arrow points from an agent to the one that it beats; the number is how many more ${unit} it won against it than it lost${counted}.${chance ? "" : share} ${leftOut(insight.hidden_agents)}`} file=${`${pool}-cycles`} table=${table} link=${link}>
+    ${chance ? html`<details class="chance"><summary>Cycles that are not proven</summary>${circles}</details>` : circles}<//>`;
 }
 
-/** @param {{agents: string[], margins: number[]}} cycle @param {number} width */
-function circle({ agents, margins }, width) {
+/** @param {{agents: string[], margins: number[], games: (number | undefined)[]}} cycle games: of each agent against the next one. @param {number} width */
+function circle({ agents, margins, games }, width) {
+  const by = (/** @type {number} */ i) => `${whole(margins[i])}${games[i] ? ` of ${whole(games[i] ?? 0)}` : ""}`;
   const height = 250;
   const [cx, cy, rx, ry] = [width / 2, height / 2, width / 2 - 80, height / 2 - 44];
   const at = agents.map((_, i) => {
@@ -32,7 +36,7 @@ function circle({ agents, margins }, width) {
     return { x: cx + rx * Math.cos(angle), y: cy + ry * Math.sin(angle) };
   });
   const bottom = Math.max(...at.map((point) => point.y)) + 40;
-  return html`<svg class="chart" width=${width} height=${bottom} role="img" aria-label=${`Cycle: ${agents.map((agent, i) => `${agent} beats ${agents[(i + 1) % agents.length]} by ${whole(margins[i])}`).join(", ")}`}>
+  return html`<svg class="chart" width=${width} height=${bottom} role="img" aria-label=${`Cycle: ${agents.map((agent, i) => `${agent} beats ${agents[(i + 1) % agents.length]} by ${by(i)}`).join(", ")}`}>
     ${at.map((from, i) => {
       const to = at[(i + 1) % at.length];
       const length = Math.hypot(to.x - from.x, to.y - from.y);
@@ -41,7 +45,7 @@ function circle({ agents, margins }, width) {
       const [x1, y1, x2, y2] = [from.x + begin * ux, from.y + begin * uy, to.x - end * ux, to.y - end * uy];
       const head = [[x2 + 8 * ux, y2 + 8 * uy], [x2 - 5 * uy, y2 + 5 * ux], [x2 + 5 * uy, y2 - 5 * ux]].map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
       const [mx, my] = [(x1 + x2) / 2 + 12 * uy, (y1 + y2) / 2 - 12 * ux];
-      return html`<g key=${i}><line class="arrow" x1=${x1} y1=${y1} x2=${x2} y2=${y2} /><polygon class="arrow-head" points=${head} /><text class="strong" x=${mx} y=${my + 5} text-anchor=${uy > 0.3 ? "start" : uy < -0.3 ? "end" : "middle"}>${whole(margins[i])}</text></g>`;
+      return html`<g key=${i}><line class="arrow" x1=${x1} y1=${y1} x2=${x2} y2=${y2} /><polygon class="arrow-head" points=${head} /><text class="strong" x=${mx} y=${my + 5} text-anchor=${uy > 0.3 ? "start" : uy < -0.3 ? "end" : "middle"}>${by(i)}</text></g>`;
     })}
     ${agents.map((agent, i) => html`<${Label} key=${i} x=${at[i].x} y=${at[i].y} lines=${wrapped(agent, 16)} anchor="middle" kind="node" />`)}</svg>`;
 }

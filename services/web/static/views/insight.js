@@ -1,6 +1,7 @@
 // All findings about a pool, in words.
 import { ago, count, leftOut, nameOf, percent, some, whole } from "../format.js";
 import { ordersOf, title } from "../methods.js";
+import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 import { apart } from "./copies.js";
 
@@ -17,16 +18,27 @@ const PARTS = {
 };
 
 /** @param {any} props */
-export default function Insight({ insight }) {
+export default function Insight({ pool, insight, link }) {
   if (!insight?.findings && !insight?.error) return html`<p class="soft" role="status">The findings are being computed.</p>`;
   const { findings, error } = insight;
-  return html`<section class="card" id="insight"><h2>All findings</h2>
+  const named = (/** @type {string} */ agent) => nameOf(agent, insight);
+  const lines = (/** @type {string} */ name) => /** @type {any} */ (PARTS)[name][1](findings[name], named);
+  const table = [["finding", "text"], ...Object.entries(PARTS).filter(([name]) => findings?.[name]).flatMap(([name, [label]]) => (findings[name].not_applicable ? [[label, `not applicable: ${findings[name].not_applicable}`]] : lines(name).map((/** @type {any} */ line) => [label, textOf(line)])))];
+  const says = findings ? `Of ${count(insight.outcomes ?? 0, "outcome")}, computed ${ago(insight.age_seconds ?? 0)}. ${leftOut(insight.hidden_agents)}` : "";
+  return html`<${Figure} title="All findings" says=${says} file=${`${pool}-findings`} table=${findings ? table : undefined} link=${link} drawn=${false}>
     ${error ? html`<p class="trouble">${findings ? "The newest computation failed" : "No insight yet"}: ${error}</p>` : null}
-    ${findings ? html`<p class="soft">Of ${count(insight.outcomes ?? 0, "outcome")}, computed ${ago(insight.age_seconds ?? 0)}. ${leftOut(insight.hidden_agents)}</p><dl class="findings">${Object.entries(PARTS).map(([name, [label, told]]) => {
+    ${findings ? html`<dl class="findings">${Object.entries(PARTS).map(([name, [label]]) => {
       const part = findings[name];
       if (!part) return null;
-      return html`<dt key=${name}>${label}</dt><dd>${part.not_applicable ? html`<p class="soft">not applicable: ${part.not_applicable}</p>` : /** @type {any} */ (told)(part, (/** @type {string} */ agent) => nameOf(agent, insight)).map((/** @type {any} */ line, /** @type {number} */ i) => html`<p key=${i}>${line}</p>`)}</dd>`;
-    })}</dl>` : null}</section>`;
+      return html`<dt key=${name}>${label}</dt><dd>${part.not_applicable ? html`<p class="soft">not applicable: ${part.not_applicable}</p>` : lines(name).map((/** @type {any} */ line, /** @type {number} */ i) => html`<p key=${i}>${line}</p>`)}</dd>`;
+    })}</dl>` : null}<//>`;
+}
+
+/** The text of a line, without its elements. @param {any} line @returns {string} */
+function textOf(line) {
+  if (Array.isArray(line)) return line.map(textOf).join("");
+  if (line === null || line === undefined || typeof line === "boolean") return "";
+  return typeof line === "object" ? textOf(line.props.children) : String(line);
 }
 
 /** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. */
@@ -50,9 +62,10 @@ function cyclicity(part) {
 
 /** @param {any} part */
 function order(part) {
-  const interval = `95 % interval ${part.low.toPrecision(3)} to ${part.high === null || part.high === undefined ? "infinite" : part.high.toPrecision(3)}, from ${part.pairs} pairs with several games`;
-  if (part.kappa === null || part.kappa === undefined) return [`pairs show no deviation from one strength for each agent (kappa infinite, ${interval})`];
-  return [html`pairs deviate from one strength for each agent; its prediction is worth <b>${part.kappa.toPrecision(3)} games</b> (kappa; ${interval})`, `evidence for deviations ${part.evidence.toPrecision(3)} nats, p ${part.p_value === 0 ? "below 1e-300" : `= ${part.p_value.toPrecision(2)}`}`];
+  const games = (/** @type {number} */ number) => whole(Number(number.toPrecision(3)));
+  const interval = `95 % interval ${games(part.low)} to ${part.high === null || part.high === undefined ? "any number" : games(part.high)}, from ${count(part.pairs, "pair")} with several games`;
+  if (part.kappa === null || part.kappa === undefined) return [`one strength for each agent fits the results: it says as much about a pair as any number of its games (${interval})`];
+  return [html`results of pairs deviate from one strength for each agent: it says as much about a pair as <b>${games(part.kappa)} games</b> of the pair do (${interval})`, `by chance alone, results would deviate at least as much with probability ${part.p_value === 0 ? "below 1e-300" : part.p_value.toPrecision(2)}`];
 }
 
 /** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. */

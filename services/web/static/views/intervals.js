@@ -1,9 +1,10 @@
 // Ratings with their intervals: how sure each rank is.
-import { Live, poolUrl } from "../api.js";
+import { Live, boardUrl } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, ticks, wrapped } from "../chart.js";
 import { count, leftOut, nameOf, shower, some, whole } from "../format.js";
 import { title } from "../methods.js";
+import { missing } from "../past.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 
@@ -12,15 +13,17 @@ const AGENTS = 40;
 /** @extends Live */
 export default class Intervals extends Live {
   feeds() {
-    return { board: /** @type {[string, number]} */ ([poolUrl(this.props.pool, `/boards/${this.props.board.method}`, { count: AGENTS }), 5]) };
+    const { pool, board, scope } = this.props;
+    return { board: /** @type {[string, number]} */ ([boardUrl(pool, board.method, scope, { count: AGENTS }), 5]) };
   }
 
   render() {
-    const { pool, board: summary, link } = this.props;
+    const { pool, board: summary, link, scope } = this.props;
     const board = this.value("board");
     const rows = (board?.rows ?? []).filter((/** @type {any} */ row) => typeof row.low === "number");
     const name = title(summary.method);
-    if (!board) return html`<p class="soft" role="status">Loading</p>`;
+    const error = this.failure();
+    if (!board) return html`<p class="soft" role="status">${error ? missing(error.status, scope.season) : "Loading"}</p>`;
     const why = board.intervals?.why_not ?? "this method has none in this pool";
     if (!rows.length) return html`<${Figure} title="How sure the ratings are" says=${`${name} has no intervals here: ${why}.`} file=${pool} link=${link}>${null}<//>`;
     const table = [["rank", "agent", "rating", "low", "high", "rank_low", "rank_high"], ...rows.map((/** @type {any} */ row) => [row.rank, row.agent, row.rating, row.low, row.high, row.rank_low, row.rank_high])];
