@@ -39,13 +39,14 @@ def strongest_cycle(margins: Any, among: Any = None) -> Cycle | None:
     return _strongest(M, ids)
 
 
-def strongest_cycles(margins: Any, most: int) -> tuple[Cycle, ...]:
+def strongest_cycles(margins: Any, most: int, among: Any = None) -> tuple[Cycle, ...]:
     """Up to `most` cycles without common agents, strongest first. Each is the strongest cycle of the agents not in earlier cycles.
 
-    margins: as in `strongest_cycle`. Raises `InputError`.
+    margins, among: as in `strongest_cycle`. Raises `InputError`.
     """
     M, wanted = _accepted(margins), checks.count("most", most)
-    free = np.ones(M.shape[0], np.bool_)
+    free = np.zeros(M.shape[0], np.bool_)
+    free[np.arange(M.shape[0]) if among is None else _ids(among, M.shape[0])] = True
     cycles: list[Cycle] = []
     while len(cycles) < wanted and (cycle := _strongest(M, np.flatnonzero(free))) is not None:
         cycles.append(cycle)

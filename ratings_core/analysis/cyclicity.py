@@ -1,4 +1,8 @@
-"""Cyclicity of a pool: the share of the outcomes' information that ratings cannot represent, corrected for noise."""
+"""Cyclicity of a pool: the share of the outcomes' information that ratings cannot represent, corrected for noise.
+
+Cycles are one cause. Results that saturate are another: where the stronger agent always wins, no finite strengths predict the results, and
+the share is large without any cycle. `order_violations` is 0 there.
+"""
 
 from typing import Final
 

@@ -13,16 +13,22 @@ from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
 
 Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """Differences between rankings by several methods.
 
-    places: int64 (agents,), largest difference of an agent's places between two methods that remains for every way of breaking ties; 0 if
-    ties can be broken so that all methods agree. high, low: int64 (agents,), indices of these two methods: `high` places the agent better,
-    `low` worse; among equal methods the first is named. first, last: int64 (methods, agents), best and worst place that breaking ties can
-    give. distance: (methods, methods), normalised Kendall-tau distance, in which a pair tied by only one of the methods counts 1/2.
+    Two methods are compared by the agents that both rate: a method says nothing about an agent that it does not rate.
+
+    places: int64 (agents,), largest number of places by which two methods differ about an agent for every way of breaking ties, in their
+    orders of the agents that both rate and in their full rankings; 0 if no two methods differ in both. high, low: int64 (agents,), indices
+    of these two methods: `high` places the agent better, `low` worse; among equal methods the first are named, and the first two if no
+    methods differ. first, last: int64 (methods, agents), best and worst place in the full ranking that breaking ties can give; 0 for an
+    agent that the method does not rate. both: int64 (methods, methods), number of agents that both methods rate. distance: (methods,
+    methods), normalised Kendall-tau distance of these agents, in which a pair tied by only one of the methods counts 1/2. tied: (methods,
+    methods), share of their pairs that exactly one of the methods ties. distance and tied are NaN where both rate fewer than two agents.
     """
 
     places: Ints
@@ -30,11 +36,16 @@ class Disagreement:
     low: Ints
     first: Ints
     last: Ints
+    both: Ints
     distance: Floats
+    tied: Floats
 
 
 def disagreement(rankings: Sequence[Ranking]) -> Disagreement:
-    """Compare rankings of the same agents 0 to n-1. Raises `InputError` for fewer than two rankings, and for different sets of agents."""
+    """Compare rankings of the same agents 0 to n-1, which may leave agents unrated.
+
+    Raises `InputError` for fewer than two rankings, and for different sets of agents.
+    """
     if len(checks.sequence("rankings", rankings)) < 2:
         raise InputError("rankings", len(rankings), "must contain at least two rankings")
     agents = len(checks.instance("rankings[0]", rankings[0], Ranking))
@@ -44,11 +55,66 @@ def disagreement(rankings: Sequence[Ranking]) -> Disagreement:
             raise InputError(
                 f"rankings[{i}]", len(ranking), f"must rank agents 0 to n-1, with n at least 2 and as in rankings[0] ({agents})"
             )
-    first = np.stack([ranking.rank for ranking in rankings])
-    last = np.stack([np.diff(ranking.start)[ranking.level] for ranking in rankings]) + first - 1
-    high, low = last.argmin(axis=0), first.argmax(axis=0)
-    places = np.maximum(first.max(axis=0) - last.min(axis=0), 0)
-    distance = np.zeros((len(rankings), len(rankings)))
+    rated = np.stack([_rated(ranking) for ranking in rankings])
+    first, last = (np.where(rated, places, 0) for places in np.stack([_places(ranking) for ranking in rankings], axis=1))
+    none = np.diag(np.where(rated.sum(axis=1) >= 2, 0.0, np.nan))
+    found = Disagreement(
+        places=np.zeros(agents, np.int64),
+        high=np.zeros(agents, np.int64),
+        low=np.ones(agents, np.int64),
+        first=first,
+        last=last,
+        both=rated.astype(np.int64) @ rated.T,
+        distance=none,
+        tied=none.copy(),
+    )
     for i, j in combinations(range(len(rankings)), 2):
-        distance[i, j] = distance[j, i] = normalised_kendall_tau(rankings[i], rankings[j])
-    return Disagreement(places, high, low, first, last, distance)
+        _compare(found, rankings, i, j, rated[i] & rated[j])
+    return found
+
+
+def _rated(ranking: Ranking) -> Mask:
+    """Whether each agent has a rating (agents,)."""
+    rated = np.ones(len(ranking), np.bool_)
+    rated[ranking.ids[len(ranking) - ranking.unrated :]] = False
+    return rated
+
+
+def _places(ranking: Ranking) -> Ints:
+    """Best and worst place of each agent, int64 (2, agents)."""
+    first = ranking.rank
+    return np.stack([first, np.diff(ranking.start)[ranking.level] + first - 1])
+
+
+def _compare(found: Disagreement, rankings: Sequence[Ranking], i: int, j: int, both: Mask) -> None:
+    """Write what two methods say about the agents that both rate."""
+    ids = np.flatnonzero(both)
+    if len(ids) < 2:
+        found.distance[i, j] = found.distance[j, i] = found.tied[i, j] = found.tied[j, i] = np.nan
+        return
+    one, other = (rankings[k] if both.all() else _among(rankings[k], ids) for k in (i, j))
+    found.distance[i, j] = found.distance[j, i] = normalised_kendall_tau(one, other)
+    found.tied[i, j] = found.tied[j, i] = _tied_by_one(one.level, other.level)
+    (first, last), (other_first, other_last) = _places(one), _places(other)
+    for high, low, among in ((i, j, other_first - last), (j, i, first - other_last)):
+        differ = np.minimum(among, found.first[low, ids] - found.last[high, ids])
+        more = differ > found.places[ids]
+        at = ids[more]
+        found.places[at], found.high[at], found.low[at] = differ[more], high, low
+
+
+def _among(ranking: Ranking, ids: Ints) -> Ranking:
+    """The ranking of some agents, who are renamed to 0 to k-1 in ascending order. ids: int64 (k,), ascending."""
+    return Ranking.from_scores(-ranking.level[ids].astype(np.float64))
+
+
+def _tied_by_one(one: Ints, other: Ints) -> float:
+    """Share of pairs of agents that are in one level of exactly one of two rankings."""
+    by_one, by_other, by_both = map(_pairs_within, (one, other, one * (int(other.max()) + 1) + other))
+    return (by_one + by_other - 2 * by_both) / (len(one) * (len(one) - 1) / 2)
+
+
+def _pairs_within(labels: Ints) -> int:
+    """Number of pairs with equal labels."""
+    sizes = np.unique(labels, return_counts=True)[1]
+    return int((sizes * (sizes - 1) // 2).sum())

@@ -21,7 +21,7 @@ from ratings_core.errors import InputError, SolverError
 from ratings_core.methods import copeland_flips
 from ratings_core.methods.explained import Solve
 from ratings_core.methods.explanations import explain
-from ratings_core.methods.removals import Removal, Unit, cells, of_cells, unit_of, why_no_removals, without_cells, without_tasks
+from ratings_core.methods.removals import Removal, Unit, cells, of_cells, removable, unit_of, why_no_removals, without_cells, without_tasks
 from ratings_core.problems.inputs import Problem
 from ratings_core.solution import Floats
 
@@ -33,8 +33,12 @@ _RIVALS: Final = 3
 _PRIOR: Final = 1.0
 """Prior of the Bradley-Terry fit whose influences order the candidates."""
 MOST_SOLVES: Final = 200
+FEW_SHARE: Final = 0.05
+FEW_LEAST: Final = 5
 MOST_REMOVED: Final = 10_000
-"""Largest set of outcomes that is tried. A larger one would not be few."""
+"""A set is few if it has at most `FEW_SHARE` of all outcomes or tasks, or at most `FEW_LEAST`, and at most `MOST_REMOVED`. Larger sets are
+not given: any rank changes without enough outcomes, so a large set says only that no few outcomes decide the rank.
+"""
 _OUT_OF_LIMITS: Final = "no set was found within the limit of solves or time"
 
 
@@ -43,9 +47,10 @@ class RankFlip:
     """A set of results without which an agent has another rank.
 
     direction: `down`, a worse rank, or `up`, a better one; rank: now; rank_after: without the set; removed: the set, of `count` outcomes
-    or tasks; unit: what is counted; at_least: proven lower bound of the size of any such set; solves: number of solves that were made;
-    cut_short: whether a limit of solves or time ended the search, so that it did not try all smaller sets that it would have tried.
-    why_not: why no set is given; `removed` is then empty, and `rank_after` is `rank`.
+    or tasks; unit: what is counted; few: largest size of a set that is given; at_least: proven lower bound of the size of any such set,
+    which can be above `few`; solves: number of solves that were made; cut_short: whether a limit of solves or time ended the search, so
+    that it did not try all smaller sets that it would have tried. why_not: why no set is given; `removed` is then empty, and `rank_after`
+    is `rank`.
     """
 
     direction: Direction
@@ -53,6 +58,7 @@ class RankFlip:
     rank_after: int
     removed: Removal
     unit: Unit
+    few: int
     at_least: int
     solves: int
     cut_short: bool
@@ -75,6 +81,7 @@ def rank_flip(
     direction: Direction,
     *,
     outcomes: int | None = None,
+    most: int | None = None,
     most_solves: int = MOST_SOLVES,
     deadline: Deadline = NEVER,
 ) -> RankFlip | None:
@@ -85,6 +92,7 @@ def rank_flip(
         agent: Name of a rated agent.
         direction: Which change of the rank.
         outcomes: Number of outcomes behind the problem, if known: it shows whether all have weight 1.
+        most: Largest set that is given, at least 1; None for what is few of the problem.
         most_solves: Largest number of solves, at least 1.
         deadline: No solve begins after it.
 
@@ -98,7 +106,8 @@ def rank_flip(
     """
     at = solve.id_of(agent)
     checks.choice("direction", direction, ("down", "up"))
-    search = _Search(solve, at, direction, checks.count("most_solves", most_solves, low=1), deadline)
+    few = _few(solve) if most is None else checks.count("most", most, low=1)
+    search = _Search(solve, at, direction, few, checks.count("most_solves", most_solves, low=1), deadline)
     rivals = search.rivals()
     if not len(rivals):
         return None
@@ -108,6 +117,11 @@ def rank_flip(
     if why_not is not None:
         return search.nothing(why_not)
     return search.tasks(rivals) if search.unit == "tasks" else search.pairs(rivals)
+
+
+def _few(solve: Solve) -> int:
+    """Largest set of outcomes or tasks that is few."""
+    return min(MOST_REMOVED, max(FEW_LEAST, int(FEW_SHARE * removable(solve.problem))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +135,8 @@ class _Candidates(Generic[UnitT]):
 class _Search:
     """A search in one direction. It counts its solves, and remembers no problem."""
 
-    def __init__(self, solve: Solve, agent: int, direction: Direction, most: int, deadline: Deadline) -> None:
-        self.solve, self.agent, self.direction, self.most, self.deadline = solve, agent, direction, most, deadline
+    def __init__(self, solve: Solve, agent: int, direction: Direction, few: int, most: int, deadline: Deadline) -> None:
+        self.solve, self.agent, self.direction, self.few, self.most, self.deadline = solve, agent, direction, few, most, deadline
         self.unit = unit_of(solve.taken.method, solve.problem)
         self.rank, self.solves, self.cut_short = int(solve.rank[agent]), 0, False
         self.failures = 0  # solves that did not reach their accuracy, so that the rank without these results is unknown
@@ -138,8 +152,8 @@ class _Search:
     def nothing(self, why_not: str, at_least: int = 1) -> RankFlip:
         """The answer without a set."""
         return RankFlip(
-            direction=self.direction, rank=self.rank, rank_after=self.rank, removed=Removal(), unit=self.unit, at_least=at_least,
-            solves=self.solves, cut_short=self.cut_short, why_not=why_not,
+            direction=self.direction, rank=self.rank, rank_after=self.rank, removed=Removal(), unit=self.unit, few=self.few,
+            at_least=at_least, solves=self.solves, cut_short=self.cut_short, why_not=why_not,
         )  # fmt: skip
 
     def rank_without(self, problem: Problem) -> int | None:
@@ -176,6 +190,8 @@ class _Search:
             found, at_least = self._exact(rivals)
             if found is not None:
                 return found
+            if at_least > self.few:
+                return self.nothing(self._none_is_few(), at_least)
         counts = of_tally(problem.counts, len(problem.names))
         sign = 1 if self.direction == "down" else -1
 
@@ -186,10 +202,10 @@ class _Search:
             influence = self.solve.once("influence", lambda: OutcomeInfluence(counts, prior=_PRIOR))
             wanted = -sign * influence.on_difference(self.agent, rival)
             number = cells(problem.counts)
-            order = np.argsort(-wanted, axis=None, kind="stable")[: min(MOST_REMOVED, int(np.count_nonzero(wanted > 0)))]
+            order = np.argsort(-wanted, axis=None, kind="stable")[: min(2 * self.few, int(np.count_nonzero(wanted > 0)))]
             helping = (divmod(cell, len(counts.first)) for cell in order.tolist())
             units = (cell for cell in helping for _ in range(int(number[cell])))
-            return _Candidates(list(islice(units, MOST_REMOVED)), made)
+            return _Candidates(list(islice(units, 2 * self.few)), made)
 
         there = cells(problem.counts) > 0
         every = [(result, pair) for result, pair in np.argwhere(there).tolist()] if np.count_nonzero(there) <= self.most else None
@@ -208,7 +224,7 @@ class _Search:
         def candidates(rival: int) -> _Candidates[int]:
             lead = sign * self._lead_by_task(rival)
             order = [task for task in np.argsort(-lead, kind="stable").tolist() if lead[task] > 0]
-            return _Candidates(order[: len(problem.tasks) - 1], made)
+            return _Candidates(order[: min(2 * self.few, len(problem.tasks) - 1)], made)
 
         return self._answer(
             rivals, candidates, made, list(range(len(problem.tasks))), lambda units: Removal(tasks=tuple(problem.tasks[i] for i in units))
@@ -243,6 +259,8 @@ class _Search:
         self.cut_short = self.deadline.passed()
         try:
             for plan in plans:
+                if plan.cost > self.few:
+                    break
                 rank = self.flips(without_cells(problem, plan.removed))
                 if rank is not None:
                     return self._found(rank, of_cells(problem.names, problem.counts, plan.removed), at_least), at_least
@@ -267,7 +285,7 @@ class _Search:
         try:
             for rival in rivals[:_RIVALS].tolist():
                 found = self._shortest(candidates(rival), len(best[1]) if best is not None else None)
-                best = best if found is None else found
+                best = best if found is None or len(found[1]) > self.few else found
             if at_least == 1 and (best is None or len(best[1]) > 1) and every is not None and len(every) <= self.most - self.solves:
                 failures = self.failures
                 single = next(((rank, [unit]) for unit in every if (rank := self.flips(made([unit]))) is not None), None)
@@ -276,18 +294,23 @@ class _Search:
         except _Spent:
             pass
         if best is None:
-            none = f"no set of at most {MOST_REMOVED:,} {self.unit} was found that changes the rank"
-            return self.nothing(_OUT_OF_LIMITS if self.cut_short else none, at_least)
+            return self.nothing(_OUT_OF_LIMITS if self.cut_short else self._none_is_few(), at_least)
         return self._found(best[0], removal(best[1]), at_least)
+
+    def _none_is_few(self) -> str:
+        return f"no set of at most {self.few:,} {self.unit} was found that changes the rank"
 
     def _found(self, rank: int, removed: Removal, at_least: int) -> RankFlip:
         return RankFlip(
-            direction=self.direction, rank=self.rank, rank_after=rank, removed=removed, unit=self.unit, at_least=at_least,
-            solves=self.solves, cut_short=self.cut_short,
+            direction=self.direction, rank=self.rank, rank_after=rank, removed=removed, unit=self.unit, few=self.few,
+            at_least=at_least, solves=self.solves, cut_short=self.cut_short,
         )  # fmt: skip
 
     def _shortest(self, candidates: _Candidates[UnitT], below: int | None) -> tuple[int, Sequence[UnitT]] | None:
-        """The shortest prefix of the candidates that changes the rank, shorter than `below`, without what proves unnecessary."""
+        """The shortest prefix of the candidates that changes the rank, shorter than `below`, without what proves unnecessary.
+
+        Candidates are twice as many as are few, because some of a prefix usually prove unnecessary.
+        """
         units = candidates.units if below is None else candidates.units[: below - 1]
         high, rank = 1, None
         while units and (rank := self.flips(candidates.problem(units[: min(high, len(units))]))) is None and high < len(units):

@@ -66,6 +66,13 @@ def why_no_removals(method: Method, problem: Problem, outcomes: int | None = Non
     return None
 
 
+def removable(problem: Problem) -> int:
+    """Number of outcomes, results or tasks of a problem that can be removed; 0 for a problem that keeps none of these."""
+    if isinstance(problem, ScoresInput):
+        return len(problem.tasks)
+    return int(cells(problem.counts).sum()) if isinstance(problem, PairsInput) else 0
+
+
 def cells(counts: PairCounts) -> Floats:
     """Number of outcomes by result and pair (3, pairs), in the order of `RESULTS`."""
     return np.stack([counts.wins, counts.losses, counts.ties])

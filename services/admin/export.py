@@ -118,7 +118,8 @@ def _filtered(table: Any, wanted: Wanted, control: ControlState) -> Any:
     if names := control.erasures.names(wanted.range.pool):
         table, _ = erased(table, {wanted.range.pool: NameMatcher(names)})
     keep = wanted.range.in_time(np.asarray(table["time"].to_numpy(zero_copy_only=False), np.float64))
+    table = table if keep.all() else table.filter(keep)
     if wanted.agents:
         named = set(wanted.agents)
-        keep &= np.array([not named.isdisjoint(agents or ()) for agents in table["agents"].to_pylist()], np.bool_)
-    return table if keep.all() else table.filter(keep)
+        table = table.filter(np.array([not named.isdisjoint(agents or ()) for agents in table["agents"].to_pylist()], np.bool_))
+    return table

@@ -90,6 +90,14 @@ Points: TypeAlias = Annotated[
 ]
 Outcomes: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of outcomes to return.")]
 
+Ids: TypeAlias = Annotated[
+    bool,
+    QueryParameter(
+        description="Whether to find the ids by which the outcomes were sent, in archive and log. Takes seconds in a pool of millions of "
+        "outcomes. If the installation has keys, a key is required, as for exports."
+    ),
+]
+
 
 class OutcomesFormat(StrEnum):
     """Formats of outcomes. `jsonl` has a line for each outcome, and the cursor in a header."""
@@ -270,19 +278,25 @@ async def list_agent_outcomes(
     form: Form = None,
     hidden: Hidden = False,
     part: SliceText = None,
+    ids: Ids = False,
 ) -> Response[AgentOutcomes]:
     """Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
     Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
     Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
-    `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000.
+    `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000. With `ids`:
+    with the ids by which they were sent, by which an outcome can be found again and retracted.
     """
     here, accept = context(request), ",".join(request.headers.getall("accept", []))
     _check_hidden(request, here, hidden=hidden)
+    if ids and not hidden:
+        here.access.check_key(request)
     media, text = chosen(None if form is None else BoardFormat(form), accept, _FORMS), slice_text(part)
     head = await here.workers.readers.run(partial(_head, here, pool, text))
     read = partial(agent_history.agent_outcomes, now=here.clock(), cursor=cursor, count=count, method=method)
     answer = await _of_agent(here, head, agent, read, hidden=hidden, part=text)
+    if ids:
+        answer = await _with_ids(here, answer)
     headers = {"Vary": "Accept"}
     if media is BoardFormat.JSON:
         named = (name for one in answer.outcomes for side in [one.team, *(side.agents for side in one.opponents)] for name in side)
@@ -292,6 +306,14 @@ async def list_agent_outcomes(
     headers |= {} if answer.next is None else {"Equirank-Next": answer.next}
     lines: Any = b"".join(msgspec.json.encode(outcome) + b"\n" for outcome in answer.outcomes)
     return Response(lines, headers=headers, media_type=MEDIA_TYPES[media])
+
+
+async def _with_ids(here: Context, answer: AgentOutcomes) -> AgentOutcomes:
+    """The outcomes with their ids. Raises `ApiError`: 501 without the extra `archive`, 503 while too many exports are under way."""
+    try:
+        return await here.workers.exports.run(partial(here.exports.with_ids, answer))
+    except MissingExtraError as error:
+        raise ApiError(501, "not installed", str(error)) from error
 
 
 async def traced_index(here: Context, head: PoolHead, part: str) -> AgentIndex | NoIndex:

@@ -5,7 +5,9 @@ from threading import Lock, Semaphore
 
 from services.admin.export import Wanted, tables
 from services.admin.export_formats import EncodedPart, Format, encoded
+from services.admin.outcome_ids import with_ids
 from services.api.problems import ApiError, no_pool
+from services.boards.agent_history import AgentOutcomes
 from services.control.log import ControlLog
 from services.log.protocol import Log
 
@@ -25,12 +27,23 @@ class Exports:
             raise no_pool(wanted.range.pool)
         return encoded(tables(self._log, control, wanted), form, wanted.columns)
 
+    def with_ids(self, answer: AgentOutcomes) -> AgentOutcomes:
+        """Return outcomes with their ids, which takes the place of an export. Raises as `begin` and `outcome_ids.with_ids`."""
+        self._take_place()
+        try:
+            return with_ids(self._log, self._control.refresh(), answer)
+        finally:
+            self.free.release()
+
     def begin(self, wanted: Wanted, form: Format) -> "ExportStream":
         """Begin an export, which gives its place back when it ends. Raises `ApiError` 503 if no place is free."""
+        self._take_place()
+        return ExportStream(self, wanted, form)
+
+    def _take_place(self) -> None:
         if not self.free.acquire(blocking=False):
             detail = f"{self._most} exports are under way already: send the request again later"
             raise ApiError(503, "busy", detail, headers={"Retry-After": "5"})
-        return ExportStream(self, wanted, form)
 
 
 class ExportStream:

@@ -96,6 +96,7 @@ async def explain_rating(
     board, text = board_name(method, part), slice_text(part)
     check_slice(head, text)
     index = await traced_index(here, head, text) if method in head.online else None
+    here.directory.refresh_soon()
     return await here.workers.explanations.run(partial(_explained, here, head, index, board, asked))
 
 
@@ -112,7 +113,7 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
     try:
         with past_problems():
             if index is not None:
-                found = why_live(files, here.store, head, index, method_of(method), asked, here.past)
+                found = why_live(files, here.store, head, index, method_of(method), asked, here.past, here.directory.control.known())
             else:
                 found = why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
             return msgspec.structs.replace(found, display_names=here.pool_agents.names_of(head.pool, found.named_agents()))

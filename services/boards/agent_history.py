@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.records.forecasts import Ties
 from ratings_core.records.outcomes import WEIGHT_ONE
 from ratings_core.records.roster import UNKNOWN
 from services.boards import reading
@@ -137,6 +138,8 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
         time: Time of the outcome in seconds since 1970.
         weight: Weight of the outcome.
+        score: Score of the agent's side: 1 for a win, 1/2 for a tie and 0 for a loss; with more than two sides, the mean of these against
+            the other sides.
         result: `won`, `drawn` or `lost`, as in a streak.
         place: Place of the agent's side.
         team: Other members of its side.
@@ -146,11 +149,21 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
         change: `after` less `before`.
         expected_score: Expected score of the agent's side before the outcome, 0 to 1: the probability to win, where a tie counts a half.
             With more than two sides, its mean against the other sides.
+        p_win: Probability of the agent's side to win, before the outcome: `expected_score` less half of `p_tie`. None with more than two
+            sides, and if an earlier version folded the pool.
+        p_tie: Probability of a tie, from the shares of ties of all forecasts of the method up to now. None as `p_win`.
+        gain: Rating points for each point by which a score differs from the expected one, at weight 1:
+            `change` = `gain` x `weight` x (`score` - `expected_score`). By a method with deviations it falls as the deviation does. For Elo
+            it is K if Elo's forecast needs no calibration; otherwise it is K times (`score` less Elo's forecast) over (`score` less
+            `expected_score`). None if the score is the expected one.
+        ids: Only with `ids=true`: the ids by which the outcome was sent, such as for a retraction. Several if outcomes with the same time,
+            weight, sides and places were sent, and none if neither archive nor log has the record any more.
     """
 
     outcome: int
     time: float
     weight: float
+    score: float
     result: str
     place: int
     team: list[str]
@@ -159,6 +172,10 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
     after: float
     change: float
     expected_score: float
+    p_win: float | None
+    p_tie: float | None
+    gain: float | None
+    ids: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,8 +325,10 @@ def agent_outcomes(
     chosen = online_method(history, method)
     before = None if place is None else place.outcome
     total = _outcomes_of(known, agent)
+    forecasts = head.forecasts.get(chosen)
+    ties = None if forecasts is None else Ties(forecasts.classes)
     rows = read_history(
-        lambda: [_outcome(known, row, agent, chosen) for row in islice(history.newest(agent, total, before), count + 1)], known
+        lambda: [_outcome(known, row, agent, chosen, ties) for row in islice(history.newest(agent, total, before), count + 1)], known
     )
     last = _OutcomesPlace(head.generation, checksum(name + part), rows[count - 1].outcome) if len(rows) > count else None
     return AgentOutcomes(
@@ -439,7 +458,8 @@ def read_history(read: Callable[[], T], index: AgentIndex) -> T:
     raise NoIndex(f"several files of the history of pool {index.entry.pool} are damaged", retriable=True)
 
 
-def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str) -> AgentOutcome:
+def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str, ties: Ties | None) -> AgentOutcome:
+    """An outcome as answered. ties: Probabilities of ties by the method; None if they are not known."""
     values = row.values
     sides: dict[int, OutcomeSide] = {}
     for member in row.segment.members(values, agent):
@@ -447,10 +467,14 @@ def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str) -> Age
         side.agents.append(index.name(member.agent))
     own = sides.pop(int(values["side"]))
     before, after = float(values[f"before.{method}"]), float(values[f"after.{method}"])
+    weight, expected = int(values["weight"]) / WEIGHT_ONE, float(str(values[f"expected.{method}"]))
+    score = sum((side.place > own.place) + (side.place == own.place) / 2 for side in sides.values()) / len(sides)
+    tie = None if ties is None or len(sides) > 1 else float(ties.probability(np.array([expected]))[0])
     return AgentOutcome(
         outcome=row.outcome,
         time=float(values["time"]),
-        weight=int(values["weight"]) / WEIGHT_ONE,
+        weight=weight,
+        score=score,
         result=RESULTS[int(values["result"])],
         place=own.place,
         team=[name for name in own.agents if name != index.name(agent)],
@@ -458,7 +482,10 @@ def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str) -> Age
         before=before,
         after=after,
         change=after - before,
-        expected_score=float(str(values[f"expected.{method}"])),
+        expected_score=expected,
+        p_win=None if tie is None else expected - tie / 2,
+        p_tie=tie,
+        gain=None if score == expected else (after - before) / (weight * (score - expected)),
     )
 
 

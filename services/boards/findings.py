@@ -77,31 +77,42 @@ class Connectivity(Finding, frozen=True, kw_only=True):
 
 
 class Cyclicity(Finding, frozen=True, kw_only=True):
-    """The cyclic part of the results, which no ratings can explain.
+    """How far head-to-head majorities are from an order, and the results from one strength for each agent.
+
+    The two are different: where the stronger agent always wins, one order agrees with all majorities, but no strengths predict the results,
+    because a certain win needs an infinite difference. `against_order` is of observed results, so chance is in it; `cycles` says which
+    cycles are proven.
 
     Attributes:
-        share: Estimated share of the cyclic part, from 0 to 1, with the effect of noise removed.
+        against_order: Sum of the margins of the majorities that the best order of the agents contradicts, divided by the sum of the margins
+            of all majorities. 0 if, and only if, the majorities form no cycle. None if an earlier version computed it.
+        against_order_least: No order contradicts a smaller share. Equal to `against_order` if the order is proven best.
+        unexplained: Estimated share of the results' variation that one strength for each agent (Bradley-Terry) does not explain, 0 to 1,
+            with the effect of noise removed. None if it cannot be separated from noise.
+        no_unexplained: Why `unexplained` is None; None if it is given.
         assumes: Assumption of the noise estimate.
-        within_noise: Whether an order of strength without any cycle is compatible with the same results (`order.kappa` is None). The
-            share is then no evidence of cycles: where strengths are close, noise alone gives a large share. None if `order` does not
-            apply.
+        within_noise: Whether `unexplained` is no evidence: one strength for each agent is compatible with the results (`order.kappa` is
+            None), and no cycle is proven. Where strengths are close, noise alone gives a large share. None if `order` does not apply.
     """
 
-    share: float | None = None
+    against_order: float | None = None
+    against_order_least: float | None = None
+    unexplained: float | None = None
+    no_unexplained: str | None = None
     assumes: str = ""
     within_noise: bool | None = None
 
 
 class Order(Finding, frozen=True, kw_only=True):
-    """How closely the results of pairs follow one order of strength (docs/concepts/posterior-margins.md).
+    """How closely the results of pairs follow the probabilities of one strength for each agent (docs/concepts/posterior-margins.md).
 
     Attributes:
-        kappa: Number of games that the order's prediction of a pair is worth. It is small in a cyclic pool. None (infinite) if the
-            results show no deviation from an order.
+        kappa: Number of games that the strengths' prediction of a pair is worth. It is small in a cyclic pool, and where the stronger agent
+            always wins. None (infinite) if the results of all pairs together show no deviation from the prediction.
         low: Lower end of the 95 % likelihood interval of kappa.
-        high: Upper end of this interval; None (infinite) if an exact order is compatible with the data.
-        evidence: Log likelihood of this kappa less the log likelihood of an exact order, in nats.
-        p_value: Probability of at least this evidence in a pool with an exact order.
+        high: Upper end of this interval; None (infinite) if exact predictions are compatible with the data.
+        evidence: Log likelihood of this kappa less the log likelihood of exact predictions, in nats.
+        p_value: Probability of at least this evidence in a pool with exact predictions.
         pairs: Number of pairs with more than one game. Only these give information about kappa.
     """
 
@@ -121,18 +132,29 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True):
         margins: Margin of each of these wins.
         weakest: Smallest of the margins.
         games: Number of games, or of tasks, of each of these pairs. Absent in insights of earlier versions.
+        proven: Whether the cycle is beyond chance: with 95 % confidence, all majorities of the pool that pass the same test are right at
+            once, and all of this cycle pass. If not, it is observed only. None if it was not tested.
     """
 
     agents: list[str]
     margins: list[float]
     weakest: float
     games: list[float] = []
+    proven: bool | None = None
 
 
 class Cycles(Finding, frozen=True, kw_only=True):
-    """The strongest majority cycles, strongest first. No two of them share an agent. Empty if the majorities form no cycle."""
+    """The strongest majority cycles: proven ones, then observed ones, each strongest first. No two of them share an agent.
+
+    Empty if the majorities form no cycle.
+
+    Attributes:
+        cycles: The cycles.
+        untested: Why cycles are not tested; None if they are.
+    """
 
     cycles: list[Cycle] = []
+    untested: str | None = None
 
 
 class NearPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,6 +230,8 @@ class Top(Finding, frozen=True, kw_only=True):
             tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
         elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
+        unrated_by: Methods whose boards rate none of these agents, such as Bradley-Terry without a prior, where an agent that never lost
+            has no finite rating.
         rival: The agent that needs the fewest removals; None if it is hidden.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
@@ -218,6 +242,7 @@ class Top(Finding, frozen=True, kw_only=True):
     agents: list[str] = []
     agents_total: int = 0
     elsewhere: dict[str, int] = {}
+    unrated_by: list[str] = []
     rival: str | None = None
     low: int | None = None
     high: int | None = None
@@ -240,15 +265,16 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disputed(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that two methods place differently. Places are counted among the compared agents.
+    """An agent that two methods place differently. Places are those of their boards.
 
     Attributes:
         agent: Name of the agent.
-        high: Method that places the agent best.
-        high_place: Place by method `high`, as near to `low_place` as its ties allow.
-        low: Method that places the agent worst.
-        low_place: Place by method `low`, as near to `high_place` as its ties allow.
-        places: Difference of the two places.
+        high: Method that places the agent better.
+        high_place: Place on the board of method `high`, as near to `low_place` as its ties allow.
+        low: Method that places the agent worse.
+        low_place: Place on the board of method `low`, as near to `high_place` as its ties allow.
+        places: Number of places by which they differ: the difference of the two places, or less if one of the boards does not rate some
+            agents and they differ less in the order of the agents that both rate.
     """
 
     agent: str
@@ -260,18 +286,20 @@ class Disputed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True):
-    """The distance between the rankings of two methods.
+    """The distance between the rankings of two methods, of the agents that both boards rate.
 
     Attributes:
         methods: The two methods.
         kendall: Share of pairs of agents that the methods order differently. A pair that only one method ties counts as half.
         tied: Share of pairs that only one of the methods ties. `kendall` less half of it is the share of pairs that they order oppositely.
             None if an earlier version computed it.
+        agents: Number of agents that both boards rate. None if an earlier version computed it.
     """
 
     methods: tuple[str, str]
     kendall: float
     tied: float | None = None
+    agents: int | None = None
 
     @property
     def opposite(self) -> float | None:
@@ -280,14 +308,15 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disagreement(Finding, frozen=True, kw_only=True):
-    """Differences between the boards of the methods.
+    """Differences between the boards of the methods. Two boards are compared by the agents that both rate.
 
     Attributes:
-        methods: The compared boards.
+        methods: The compared boards. One with fewer rated agents than `agents` is not compared about the others.
         left_out: Methods whose boards rate too few agents to be compared.
-        agents: Number of agents that all compared boards rate.
+        agents: Number of agents that at least one of the compared boards rates.
         disputed: Agents whose places differ most, largest difference first.
-        distances: Distances between the rankings of two methods, largest first.
+        distances: Distances between the rankings of two methods that rate at least two agents in common: by the share of pairs that they
+            order oppositely, then by `kendall`, largest first.
     """
 
     methods: list[Compared] = []

@@ -14,6 +14,7 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from ratings_core.records.times import seconds
+from services.admin.outcome_ids import with_ids
 from services.backends import open_store
 from services.boards.agent_history import (
     LEAST_POINTS,
@@ -35,13 +36,14 @@ from services.cli import agent_details
 from services.cli.cells import counted
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, head_of, settings_of, slice_in
+from services.cli.logs import opened
 from services.cli.top import Format
 from services.runtime.settings import Settings
 
 Answer: TypeAlias = AgentProfile | OpponentList | AgentHistory | AgentOutcomes
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "--opponents": ("--count", "--cursor", "--method"),
-    "--outcomes": ("--count", "--cursor", "--method"),
+    "--outcomes": ("--count", "--cursor", "--method", "--ids"),
     "--history": ("--method", "--since", "--until", "--points"),
 }
 """Options by the one that selects the answer."""
@@ -58,6 +60,9 @@ def agent(
     count: Annotated[int | None, typer.Option(min=1, max=1000, help="Largest number of opponents or outcomes. Default: 20.")] = None,
     cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
     method: Annotated[str | None, typer.Option(help="Method of ratings or expected scores. Default: the pool's first online one.")] = None,
+    ids: Annotated[
+        bool, typer.Option("--ids", help="With --outcomes: find the ids by which they were sent, in archive and log. Can take seconds.")
+    ] = False,
     since: Annotated[
         str | None,
         typer.Option(help="With --history: only points at or after this time: a date, an ISO time or seconds since 1970."),
@@ -83,6 +88,7 @@ def agent(
         _change(settings_of(data), pool, name, set_)
         return
     given = {"--count": count, "--cursor": cursor, "--method": method, "--since": since, "--until": until, "--points": points}
+    given |= {"--ids": ids or None}
     asked = _asked({"--opponents": opponents, "--outcomes": outcomes, "--history": history}, given)
     check_name(name, "NAME")
     settings, now = settings_of(data), time.time()
@@ -102,6 +108,9 @@ def agent(
             answer = found and agent_details.with_known_events(settings, found, low, high)
         else:
             answer = _page(asked, store, head, index, name, now=now, count=count or 20, cursor=cursor, method=method)
+            if ids and isinstance(answer, AgentOutcomes):
+                with opened(settings) as (log, control):
+                    answer = with_ids(log, control.refresh(), answer)
     if answer is None:
         raise InputError(
             "NAME",
@@ -238,13 +247,25 @@ def history_table(shown: AgentHistory) -> FittedTable:
 
 def outcomes_table(shown: AgentOutcomes) -> FittedTable:
     """A table with a row for each outcome."""
-    names = ("before", "after", "change", "expected")
+    names = ("before", "after", "change", "expected", "p(win)", "gain")
     first = whole("time (UTC)"), whole("result"), whole("place"), folded("opponents")
-    rows = FittedTable(*first, *(whole(name, right=True) for name in names), least=("before", "place", "expected"))
+    ids = [] if all(row.ids is msgspec.UNSET for row in shown.outcomes) else [folded("id")]
+    numbered = (whole(name, right=True) for name in names)
+    rows = FittedTable(*first, *numbered, *ids, least=("gain", "p(win)", "before", "place", "expected"))
     for row in shown.outcomes:
-        numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", _number(row.expected_score))
-        rows.add_row(_moment(row.time), row.result, str(row.place), Text(_opponents(row)), *numbers)
+        terms = (
+            _number(row.expected_score),
+            "-" if row.p_win is None else f"{row.p_win:.3f}",
+            "-" if row.gain is None else f"{row.gain:.4g}",
+        )
+        numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", *terms)
+        rows.add_row(_moment(row.time), row.result, str(row.place), Text(_opponents(row)), *numbers, *_ids(row))
     return rows
+
+
+def _ids(row: AgentOutcome) -> list[Text]:
+    """The cell of the ids; none if they were not looked for."""
+    return [] if row.ids is msgspec.UNSET else [Text(", ".join(row.ids) or "-")]
 
 
 def _opponents(row: AgentOutcome) -> str:

@@ -82,11 +82,13 @@ def none_yet(report: Insight) -> str:
 
 def table(report: Insight) -> FittedTable:
     """A table with all parts of the report, one row for each part."""
-    about = "none" if report.findings is None else f"{report.findings.agents} agents, position {report.position}"
+    found = report.findings
+    without = f" without the {found.left_out:,} least active ones" if found is not None and found.left_out else ""
+    about = "none" if found is None else f"{found.agents} agents{without}, position {report.position}"
     of_slice = f" · {report.slice}" if report.slice else ""
     title = f"{report.pool}{of_slice} · {about}" + (f" · newest computation failed: {report.error}" if report.error else "")
     rows = FittedTable(whole("about"), folded("finding"), title=title)
-    for about, line in _lines(report.findings) if report.findings is not None else ():
+    for about, line in _lines(found) if found is not None else ():
         rows.add_row(about, line)
     return rows
 
@@ -132,29 +134,49 @@ def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
 
 
 def _cyclicity(part: Cyclicity) -> Iterator[str]:
-    if part.within_noise:
-        fits = f"the estimate of {part.share or 0.0:.1%} fits one order of strength"
-        yield f"no cyclic part beyond noise: {fits}, so a cycle of majorities can be chance (assumes {part.assumes})"
+    if part.against_order is None:
+        yield "the insight was computed by an earlier version"
         return
-    yield f"{part.share or 0.0:.1%} of the results are cyclic, after noise is removed (assumes {part.assumes})"
+    if part.against_order == 0:
+        yield "one order agrees with all head-to-head majorities"
+    else:
+        contradicted = _contradicted(part.against_order, part.against_order_least)
+        yield f"the best order contradicts {contradicted} of the margins of head-to-head majorities"
+    strengths, assumes = "one strength for each agent", f"assumes {part.assumes}"
+    if part.unexplained is None:
+        yield f"variation that strengths do not explain: not known ({part.no_unexplained})"
+    elif part.within_noise:
+        yield f"{strengths} is compatible with the results: {part.unexplained:.1%} not explained is within noise ({assumes})"
+    else:
+        yield f"{strengths} does not explain {part.unexplained:.1%} of the results' variation, after noise is removed ({assumes})"
+
+
+def _contradicted(share: float, least: float | None) -> str:
+    """The share that the best order contradicts, or its bounds if they differ in what is shown."""
+    high, low = f"{share:.1%}", f"{share if least is None else least:.1%}"
+    return high if high == low else f"{low} to {high}"
 
 
 def _order(part: Order) -> Iterator[str]:
     high = "infinite" if part.high is None else f"{part.high:.3g}"
     interval = f"95 % interval {part.low:.3g} to {high}, from {part.pairs} pairs with several games"
     if part.kappa is None:
-        yield f"one order of strength is compatible with the results (kappa infinite, {interval})"
+        yield f"pairs show no deviation from one strength for each agent (kappa infinite, {interval})"
         return
-    yield f"results of pairs deviate from an order; the order's prediction is worth kappa = {part.kappa:.3g} games ({interval})"
+    yield f"pairs deviate from one strength for each agent; its prediction is worth kappa = {part.kappa:.3g} games ({interval})"
     yield f"evidence for deviations {part.evidence:.3g} nats, p = {part.p_value:.2g}"
 
 
 def _cycles(part: Cycles) -> Iterator[str]:
     if not part.cycles:
         yield "none: the head-to-head majorities form no cycle"
+        return
     for cycle in part.cycles:
         beats = " > ".join([*cycle.agents, cycle.agents[0]])
-        yield f"{beats} (head-to-head majorities of {', '.join(f'{margin:g}' for margin in cycle.margins)})"
+        tested = "" if cycle.proven is None else "; proven" if cycle.proven else "; not proven"
+        yield f"{beats} (head-to-head majorities of {', '.join(f'{margin:g}' for margin in cycle.margins)}{tested})"
+    if part.untested:
+        yield f"not tested against chance: {part.untested}"
 
 
 def _clones(part: Clones) -> Iterator[str]:
@@ -189,12 +211,16 @@ def _top(part: Top) -> Iterator[str]:
     number = f"{part.low}" if part.low == part.high else f"{part.low} to {part.high}" if part.high is not None else f"at least {part.low}"
     unit = part.unit if part.low != 1 or part.high != 1 else part.unit.removesuffix("s")
     names = _some(part.agents, part.agents_total)
-    verb = "loses" if part.agents_total == 1 else "lose"
+    alone = part.agents_total == 1
+    verb = "loses" if alone else "lose"
     top = f"{names} {verb} to no opponent" if part.agents else "every agent loses to another one"
     yield f"by majority of head-to-head results, {top}; without {number} {unit}, {part.rival} would be level or ahead"
     if part.elsewhere:
         places = ", ".join(f"{rank} by {method}" for method, rank in part.elsewhere.items())
-        yield f"other boards rank {'it' if part.agents_total == 1 else 'the best of them'} lower: {places}"
+        yield f"other boards rank {'it' if alone else 'the best of them'} lower: {places}"
+    if part.unrated_by:
+        does = "does" if len(part.unrated_by) == 1 else "do"
+        yield f"{', '.join(part.unrated_by)} {does} not rate {'it' if alone else 'them'}"
     if part.votes:
         yield f"{part.unit}: {', '.join(part.votes)}"
 
@@ -202,11 +228,22 @@ def _top(part: Top) -> Iterator[str]:
 def _disagreement(part: Disagreement) -> Iterator[str]:
     for row in part.disputed[:_SHOWN]:
         yield f"{row.agent}: place {row.high_place} by {row.high}, {row.low_place} by {row.low}"
-    if not part.disputed:
-        yield f"none: one order of the {part.agents} agents fits all boards"
-        return
-    if part.distances and part.distances[0].kendall:
+    if not any(pair.kendall for pair in part.distances):
+        yield "none: all boards order the agents that they rate alike"
+    elif not part.disputed and not any(pair.opposite is None or pair.opposite > 0 for pair in part.distances):
+        yield "none: no two boards order two agents oppositely"
+    else:
         yield f"{' and '.join(part.distances[0].methods)} differ most: they {_orders(part.distances[0])}"
+    yield from _not_compared(part)
+
+
+def _not_compared(part: Disagreement) -> Iterator[str]:
+    """Lines about the agents and the boards that are left out of the comparison."""
+    for board in part.methods:
+        if board.rated < part.agents:
+            yield f"{board.method} rates {board.rated} of the {part.agents} agents, and is compared by these alone"
+    if part.left_out:
+        yield f"not compared, because they rate too few agents: {', '.join(part.left_out)}"
 
 
 def _orders(pair: Distance) -> str:

@@ -18,9 +18,12 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.agent_details import traced_index_of
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import head_of, settings_of, slice_in
-from services.cli.logs import past_contents
+from services.cli.logs import control_state, past_contents
 from services.cli.positions import position_option
 from services.cli.top import Format
+from services.control.records import ControlState
+from services.log.protocol import LogError
+from services.runtime.settings import Settings
 from services.solve.why import Asked
 from services.solve.why import why as computed
 from services.solve.why_answers import Why, WhyChange, WhyFlip, WhySum
@@ -65,7 +68,8 @@ def why(
         text = slice_in(head, part)
         page = store.solved.page(pool, board_name(method, text), 0, 1)
         if method in head.online:
-            answer = why_live(files, store, head, traced_index_of(settings, head, text), method, asked, contents)
+            index = traced_index_of(settings, head, text)
+            answer = why_live(files, store, head, index, method, asked, contents, _control(settings))
         elif page is None or not page[1]:
             what = f"slice {text} of pool {pool}" if text else f"pool {pool}"
             rule = f"must be a method with a board of {what} (`equirank methods --pool {pool}` lists the choice)"
@@ -78,9 +82,19 @@ def why(
         show(answer, Console())
 
 
+def _control(settings: Settings) -> ControlState | None:
+    """The state of the control log; None if the log cannot be opened here: the answer then has no parameters."""
+    try:
+        return control_state(settings)
+    except LogError:
+        return None
+
+
 def show(answer: Why, console: Console) -> None:
     """Print an explanation as tables and lines."""
     console.print(Text(title(answer)), soft_wrap=True)
+    if line := method_line(answer):
+        console.print(Text(line), soft_wrap=True)
     for one in answer.sums:
         console.print(sum_table(one))
         console.print(Text(sum_line(one)), soft_wrap=True)
@@ -98,6 +112,14 @@ def title(answer: Why) -> str:
     rank = f"{answer.agents} agents" if answer.rank is None else f"rank {answer.rank} of {answer.agents}"
     line = f"{place}{answer.agent} by {answer.method}{margins}: {rating}, {rank}{at}"
     return line if answer.not_applicable is None else f"{line} · no terms: {answer.not_applicable}"
+
+
+def method_line(answer: Why) -> str:
+    """A line with the method's parameters, and the agent's deviation; empty if neither is known."""
+    named = {} if answer.parameters is msgspec.UNSET else answer.parameters
+    shown = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in named.items())
+    parts = [f"parameters: {shown}"] if shown else []
+    return " · ".join(parts if answer.deviation is None else [*parts, f"deviation now: {answer.deviation:.4g}"])
 
 
 def sum_table(one: WhySum) -> FittedTable:
@@ -128,7 +150,7 @@ def flip_lines(flips: "list[WhyFlip] | tuple[()]") -> Iterator[str]:
     for flip in flips:
         way = "worse" if flip.direction == "down" else "better"
         if flip.not_applicable is not None:
-            yield f"a {way} rank: {flip.not_applicable} (at least {flip.at_least} {flip.unit})"
+            yield f"a {way} rank: {flip.not_applicable} (proven: every set has at least {flip.at_least:,})"
             continue
         proof = "no smaller set does this" if flip.smallest else f"a smaller set of at least {flip.at_least} is not excluded"
         proof += "; a limit ended the search" if flip.cut_short else ""

@@ -42,6 +42,16 @@ def make_raters(kind: Kind, fold: FoldSettings) -> dict[str, Rater[Any]]:
     return {name: _make(name, parameters) for name, parameters in methods.items()}
 
 
+def rater_parameters(control: ControlState, pool: str, generation: int, kind: Kind, method: str) -> dict[str, float] | None:
+    """The parameters of an online method in a generation, with defaults, without those that are not set; None if they are not known yet."""
+    made = control.generations.get(pool, {}).get(generation)
+    rater = None if made is None else make_raters(kind, made.fold).get(method)
+    if rater is None:
+        return None
+    named = {field.name: getattr(rater, field.name) for field in fields(rater)}  # type: ignore[arg-type]  # as in `_make`
+    return {name: value for name, value in named.items() if value is not None}
+
+
 def _make(name: str, parameters: Mapping[str, float]) -> Rater[Any]:
     if name not in RATERS:
         raise InputError("fold.online", name, f"must be among {', '.join(RATERS)}")

@@ -26,6 +26,8 @@ def _run(work: Callable[[], T], future: "Future[T]") -> None:
         future.set_exception(error)
     else:
         future.set_result(result)
+    finally:
+        del future  # the error refers to this frame and its callers: with a name for the future, a cycle would keep all that they hold
 
 
 def ahead(items: Iterator[T], name: str) -> Iterator[T]:
@@ -82,3 +84,5 @@ class Calls:
             if future.done():
                 return future.result()
             raise TimeoutError(f"{what}: no answer within {seconds:.3g} s") from None
+        finally:
+            del future  # as in `_run`

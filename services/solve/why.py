@@ -152,6 +152,7 @@ def explained(solve: Solve, asked: Asked, outcomes: int | None = None) -> Why:
         margins=found.margins,
         sums=[sum_of(terms, asked.count) for terms in found.terms],
         not_applicable=found.why_not,
+        parameters={name: value for name, value in solve.taken.values.items() if name not in _WITHOUT_INTERVALS},
         flips=[flip_of(flip) for flip in _kept_flips(solve, asked.agent, outcomes)] if asked.flips else None,
     )
 

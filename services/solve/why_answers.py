@@ -86,7 +86,9 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True):
         unit: What is counted: `outcomes`, `results of pairs` (of games with more than two sides) or `tasks`.
         results: The removed outcomes.
         tasks: The removed tasks.
-        at_least: Proven lower bound of the size of any such set.
+        few: Largest size of a set that is given: a twentieth of all outcomes or tasks, at least 5 and at most 10,000. Larger sets say only
+            that no few outcomes decide the rank.
+        at_least: Proven lower bound of the size of any such set. It can be above `few`.
         smallest: Whether it is proven that no smaller set changes the rank in this direction.
         verified: Whether a solve without the set gave another rank. True whenever a set is given.
         solves: Number of solves that the search made.
@@ -101,6 +103,7 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     results: list[WhyResult]
     tasks: list[str]
+    few: int
     at_least: int
     smallest: bool
     verified: bool
@@ -200,6 +203,9 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
         margins: Margins that the method used: `posterior` or `observed`; None for methods without margins.
         sums: The sums that explain the rating.
         not_applicable: Why there are no sums; None if there are.
+        parameters: Parameters of the method, such as `k` of Elo, without those of intervals. Absent if they are not known.
+        deviation: By an online method with deviations, the standard deviation of the belief about the agent on the live board now; a wide
+            one makes ratings move further. None for other methods, and while the board does not have the agent.
         flips: Sets of results without which the rank would change, one for each direction in which it can; None if not requested.
         change: What changed since an earlier position; None if not requested.
         missing: Of an online method: number of outcomes of the pool whose history should be kept and cannot be read.
@@ -220,6 +226,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     margins: Literal["posterior", "observed"] | None
     sums: list[WhySum]
     not_applicable: str | None = None
+    parameters: dict[str, float | str | bool] | msgspec.UnsetType = msgspec.UNSET
+    deviation: float | None = None
     flips: list[WhyFlip] | None = None
     change: WhyChange | None = None
     missing: int = 0
@@ -274,6 +282,7 @@ def flip_of(flip: RankFlip) -> WhyFlip:
         unit=flip.unit,
         results=results,
         tasks=list(flip.removed.tasks),
+        few=flip.few,
         at_least=flip.at_least,
         smallest=flip.smallest,
         verified=flip.why_not is None,

@@ -19,13 +19,17 @@ from services.boards.agent_history import kept_history, online_method, read_hist
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.outcome_history import OutcomeHistoryReader
 from services.boards.past_contents import NoSlice, PastContents, When, check_order
+from services.boards.slice_boards import board_name, method_of
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.segments import DRAWN, DUEL, LOST, WON, Rows, Segment, row_type
+from services.control.generations import rater_parameters
+from services.control.records import ControlState
 from services.solve.problems.serving import pool_at
 from services.solve.why import Asked
 from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, WhyState, WhySum, WhyTerm
+from services.wire.pools import Kind
 
 _MEANING: Final = "the rating is the rating before the first outcome of the history, plus the change by each outcome"
 _START: Final = "rating before the first outcome of the history"
@@ -89,7 +93,7 @@ def _earlier(then: _Counted, newest: _Counted) -> _Counted:
 
 def why_live(
     files: CheckpointStore, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, method: str, asked: Asked,
-    contents: PastContents | None = None,
+    contents: PastContents | None = None, control: ControlState | None = None,
 ) -> Why:  # fmt: skip
     """Explain the rating of an agent by an online method.
 
@@ -101,6 +105,7 @@ def why_live(
         method: An online method of the pool.
         asked: What is asked.
         contents: Folds pools again up to positions of the request; None takes kept checkpoints instead.
+        control: State of the control log, which has the method's parameters; None leaves them out.
 
     Returns:
         The explanation at the newest checkpoint, or at `until`.
@@ -163,11 +168,27 @@ def why_live(
         agents=len(known),
         margins=None,
         sums=[_sum(against, rest, rating, asked.count)],
+        parameters=_parameters(control, head, method),
+        deviation=_deviation(store, head, board_name(method, part), asked.agent),
         change=change,
         missing=history.missing,
         seconds=time.perf_counter() - begun,
         slice=part or msgspec.UNSET,
     )
+
+
+def _parameters(control: ControlState | None, head: PoolHead, method: str) -> dict[str, float | str | bool] | msgspec.UnsetType:
+    """The method's parameters in the generation of `head`; unset if they are not known."""
+    known = None if control is None else rater_parameters(control, head.pool, head.generation, Kind(head.kind), method)
+    return msgspec.UNSET if known is None else {**known}
+
+
+def _deviation(store: RedisStore, head: PoolHead, board: str, agent: str) -> float | None:
+    """The agent's deviation on a live board; None for a method without deviations, or an agent that is not on it. Raises `StoreError`."""
+    if head.beliefs.get(method_of(board)) is None:
+        return None
+    (strength,) = store.live.strengths(head, board, [agent])
+    return None if strength is None else strength.deviation
 
 
 def _without_outcomes(asked: Asked, pool: str, outcomes: int) -> InputError:

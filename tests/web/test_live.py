@@ -207,13 +207,13 @@ def test_findings_that_come_after_the_rows_do_not_move_them(
         assert page.evaluate("document.querySelector('.findings-line').textContent") == ""
         shown.set()
         page.wait(
-            "2 weakly connected · compared with Elo" if method == "maximal_lottery" else "47.2 % cyclic · 2 copies",
+            "2 weakly connected · compared with Elo" if method == "maximal_lottery" else "proven cycles · 2 copies",
             "Log position of the live boards",
         )
         page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/seasons') && one.responseEnd)")
         page.until("document.querySelector('.state.ok')")
         page.click(".findings-line summary")
-        page.wait("Weakly connected agents among the first" if method == "maximal_lottery" else "of the results are cyclic")
+        page.wait("Weakly connected agents among the first" if method == "maximal_lottery" else "no order of agents can show")
         assert page.evaluate(_SHIFTS) == []
         assert page.violations() == []
         assert page.complaints() == []

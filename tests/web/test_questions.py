@@ -88,4 +88,4 @@ def test_is_this_ranking_settled_and_what_moves_it(played: Running, browser: Bro
     assert played.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
     with browser.page(played.url, "/") as page:
         page.click(".pool h2 a", "cup")
-        page.wait("none of 3 ranks settled · Read with care: 47.2 % cyclic · 2 copies", "1–3")
+        page.wait("none of 3 ranks settled · Read with care: proven cycles · 2 copies", "1–3")

@@ -78,11 +78,11 @@ def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
 
 def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browser) -> None:
     chance = insight_board("cup")
-    cyclicity = {**chance.result.extra["cyclicity"], "within_noise": True}
-    result = msgspec.structs.replace(chance.result, extra={**chance.result.extra, "cyclicity": cyclicity})
+    cycles = {**chance.result.extra["cycles"], "cycles": [{**one, "proven": False} for one in chance.result.extra["cycles"]["cycles"]]}
+    result = msgspec.structs.replace(chance.result, extra={**chance.result.extra, "cycles": cycles})
     assert played.store.solved.publish(msgspec.structs.replace(chance, result=result, position=60))
     with browser.page(played.url, "/pools/cup?view=cycles") as page:
-        page.wait("No cycle is beyond noise: the results fit one order of strength")
+        page.wait("No cycle is proven: majorities of few games form cycles by chance")
         shown = "[...document.querySelectorAll('.arrow')].filter((one) => one.checkVisibility()).length"
         assert page.evaluate(shown) == 0
         page.click("details.chance summary")
@@ -93,9 +93,9 @@ def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browse
 
 def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?method=elo") as page:
-        page.wait("47.2 % cyclic · 2 copies")
+        page.wait("proven cycles · 2 copies")
         page.click(".findings-line summary")
-        page.wait("47.2 % of the results are cyclic", "rock, rock-copy have equal results")
+        page.wait("no order of agents can show cycles", "rock, rock-copy have equal results")
         page.click(".findings-line a", "cycles")
         page.wait("paper beats rock-copy beats scissors beats paper")
         assert page.evaluate("location.search") == "?method=elo&view=cycles"
@@ -103,28 +103,28 @@ def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: B
     with browser.page(played.url, "/pools/cup?method=maximal_lottery") as page:
         page.until("document.querySelectorAll('table.board .who').length === 5")
         page.wait("2 weakly connected")  # of the same findings
-        assert "cyclic" not in page.text
+        assert "proven cycles" not in page.text
 
 
-def test_a_small_part_that_is_cyclic_is_told_if_it_is_beyond_noise_and_denied_if_it_is_not(played: Running, browser: Browser) -> None:
-    """The findings decide it, on the board and in the advice which method to believe, and no share of the page's own."""
+def test_a_cycle_is_told_if_it_is_proven_and_denied_if_it_is_not(played: Running, browser: Browser) -> None:
+    """The findings decide it, on the board and in the advice which method to believe."""
     board = insight_board("cup")
-    for position, (noise, told, denied) in enumerate(
+    for position, (proven, told, denied) in enumerate(
         (
-            (False, "8.3 % of the results are cyclic, beyond noise", "one order of strength fits"),
-            (True, "No cycle here is beyond noise", "are cyclic"),
+            (True, "Some agents here beat each other in a cycle", "No cycle"),
+            (False, "No cycle of agents is proven here", "beat each other in a cycle"),
         )
     ):
-        cyclicity = {**board.result.extra["cyclicity"], "share": 0.083, "within_noise": noise}
-        result = msgspec.structs.replace(board.result, extra={**board.result.extra, "cyclicity": cyclicity})
+        cycles = {**board.result.extra["cycles"], "cycles": [{**one, "proven": proven} for one in board.result.extra["cycles"]["cycles"]]}
+        result = msgspec.structs.replace(board.result, extra={**board.result.extra, "cycles": cycles})
         assert played.store.solved.publish(msgspec.structs.replace(board, result=result, position=60 + position))
         with browser.page(played.url, "/pools/cup?view=methods") as page:
             text = page.wait("Which one to believe.", told)
             assert denied not in text
             page.go("/pools/cup?method=elo")
             text = page.wait("2 copies")
-            assert ("8.3 % cyclic" in text) is not noise
-            assert ("paper beats rock-copy beats scissors beats paper" in text) is not noise
+            assert ("proven cycles" in text) is proven
+            assert ("paper beats rock-copy beats scissors beats paper" in text) is proven
 
 
 def test_copies_are_listed(played: Running, browser: Browser) -> None:
@@ -154,12 +154,12 @@ def test_a_board_says_how_many_ranks_are_settled(played: Running, browser: Brows
     rows = [msgspec.structs.replace(row, rank_low=low, rank_high=high) for row, (low, high) in zip(solved.result.agents, ends, strict=True)]
     assert played.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
     with browser.page(played.url, "/pools/cup?method=bradley_terry") as page:
-        page.wait("1 of 3 ranks settled · Read with care: 47.2 % cyclic")
+        page.wait("1 of 3 ranks settled · Read with care: proven cycles")
         page.click(".findings-line summary")
         page.click(".findings-line a", "How sure")
         page.until("location.search.includes('view=intervals')")
         page.go("/pools/cup?method=elo")
-        assert "settled" not in page.wait("47.2 % cyclic"), "Elo has no intervals of ranks"
+        assert "settled" not in page.wait("proven cycles"), "Elo has no intervals of ranks"
         assert page.complaints() == []
 
 
@@ -272,7 +272,9 @@ def test_a_board_and_the_next_games_have_a_picture(played: Running, browser: Bro
         assert page.complaints() == []
 
 
-@pytest.mark.parametrize(("view", "line"), [("copies", "equal agents,1,rock"), ("insight", '"47.2 % of the results are cyclic')])
+@pytest.mark.parametrize(
+    ("view", "line"), [("copies", "equal agents,1,rock"), ("insight", "the best order contradicts 9.7 % of the margins")]
+)
 def test_copies_and_findings_have_a_link_an_embed_and_a_file(played: Running, browser: Browser, view: str, line: str) -> None:
     with browser.page(played.url, f"/pools/cup?view={view}") as page:
         page.until("document.querySelector('figure .tools button')")

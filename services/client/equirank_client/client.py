@@ -61,21 +61,23 @@ class Client(Connection):
         those in the slice; expected scores then use the scale of the pool's forecasts."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'opponent': opponent}, accept='application/json', repeatable=True), OpponentList)
 
-    def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
+    def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, ids: bool | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
         Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
-        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentOutcomes)
+        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000. With `ids`:
+        with the ids by which they were sent, by which an outcome can be found again and retracted."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'ids': ids}, accept='application/json', repeatable=True), AgentOutcomes)
 
-    def download_agent_outcomes(self, pool: str, agent: str, *, format: Literal['jsonl'] = 'jsonl', cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> Download:
+    def download_agent_outcomes(self, pool: str, agent: str, *, format: Literal['jsonl'] = 'jsonl', cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, ids: bool | None = None) -> Download:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
         Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
-        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'format': format, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='*/*', repeatable=True))
+        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000. With `ids`:
+        with the ids by which they were sent, by which an outcome can be found again and retracted."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'format': format, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'ids': ids}, accept='*/*', repeatable=True))
 
     def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
@@ -325,21 +327,23 @@ class AsyncClient(AsyncConnection):
         those in the slice; expected scores then use the scale of the pool's forecasts."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'opponent': opponent}, accept='application/json', repeatable=True), OpponentList)
 
-    async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AgentOutcomes:
+    async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, ids: bool | None = None) -> AgentOutcomes:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
         Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
-        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), AgentOutcomes)
+        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000. With `ids`:
+        with the ids by which they were sent, by which an outcome can be found again and retracted."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'ids': ids}, accept='application/json', repeatable=True), AgentOutcomes)
 
-    def download_agent_outcomes(self, pool: str, agent: str, *, format: Literal['jsonl'] = 'jsonl', cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None) -> AsyncDownload:
+    def download_agent_outcomes(self, pool: str, agent: str, *, format: Literal['jsonl'] = 'jsonl', cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None, slice: str | None = None, ids: bool | None = None) -> AsyncDownload:
         r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
         Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
         Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`. With
-        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'format': format, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice}, accept='*/*', repeatable=True))
+        `slice`: those of the slice, with the ratings in it; all outcomes of the pool are folded again for them, at most 2,000,000. With `ids`:
+        with the ids by which they were sent, by which an outcome can be found again and retracted."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'format': format, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden, 'slice': slice, 'ids': ids}, accept='*/*', repeatable=True))
 
     async def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.

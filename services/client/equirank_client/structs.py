@@ -184,6 +184,7 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
         time: Time of the outcome in seconds since 1970.
         weight: Weight of the outcome.
+        score: Score of the agent's side: 1 for a win, 1/2 for a tie and 0 for a loss; with more than two sides, the mean of these against the other sides.
         result: `won`, `drawn` or `lost`, as in a streak.
         place: Place of the agent's side.
         team: Other members of its side.
@@ -192,11 +193,16 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         after: Rating after it.
         change: `after` less `before`.
         expected_score: Expected score of the agent's side before the outcome, 0 to 1: the probability to win, where a tie counts a half. With more than two sides, its mean against the other sides.
+        p_win: Probability of the agent's side to win, before the outcome: `expected_score` less half of `p_tie`. None with more than two sides, and if an earlier version folded the pool.
+        p_tie: Probability of a tie, from the shares of ties of all forecasts of the method up to now. None as `p_win`.
+        gain: Rating points for each point by which a score differs from the expected one, at weight 1: `change` = `gain` x `weight` x (`score` - `expected_score`). By a method with deviations it falls as the deviation does. For Elo it is K if Elo's forecast needs no calibration; otherwise it is K times (`score` less Elo's forecast) over (`score` less `expected_score`). None if the score is the expected one.
+        ids: Only with `ids=true`: the ids by which the outcome was sent, such as for a retraction. Several if outcomes with the same time, weight, sides and places were sent, and none if neither archive nor log has the record any more.
     """
 
     outcome: int
     time: float
     weight: float
+    score: float
     result: str
     place: int
     team: list[str]
@@ -205,6 +211,10 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     after: float
     change: float
     expected_score: float
+    p_win: float | None
+    p_tie: float | None
+    gain: float | None
+    ids: list[str] = []
 
 
 class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -564,32 +574,52 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         margins: Margin of each of these wins.
         weakest: Smallest of the margins.
         games: Number of games, or of tasks, of each of these pairs. Absent in insights of earlier versions.
+        proven: Whether the cycle is beyond chance: with 95 % confidence, all majorities of the pool that pass the same test are right at once, and all of this cycle pass. If not, it is observed only. None if it was not tested.
     """
 
     agents: list[str]
     margins: list[float]
     weakest: float
     games: list[float] = []
+    proven: bool | None = None
 
 
 class Cycles(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""The strongest majority cycles, strongest first. No two of them share an agent. Empty if the majorities form no cycle."""
+    r"""The strongest majority cycles: proven ones, then observed ones, each strongest first. No two of them share an agent.
 
-    not_applicable: str | None = None
-    cycles: list[Cycle] = []
-
-
-class Cyclicity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""The cyclic part of the results, which no ratings can explain.
+Empty if the majorities form no cycle.
 
     Attributes:
-        share: Estimated share of the cyclic part, from 0 to 1, with the effect of noise removed.
-        assumes: Assumption of the noise estimate.
-        within_noise: Whether an order of strength without any cycle is compatible with the same results (`order.kappa` is None). The share is then no evidence of cycles: where strengths are close, noise alone gives a large share. None if `order` does not apply.
+        cycles: The cycles.
+        untested: Why cycles are not tested; None if they are.
     """
 
     not_applicable: str | None = None
-    share: float | None = None
+    cycles: list[Cycle] = []
+    untested: str | None = None
+
+
+class Cyclicity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""How far head-to-head majorities are from an order, and the results from one strength for each agent.
+
+The two are different: where the stronger agent always wins, one order agrees with all majorities, but no strengths predict the results,
+because a certain win needs an infinite difference. `against_order` is of observed results, so chance is in it; `cycles` says which
+cycles are proven.
+
+    Attributes:
+        against_order: Sum of the margins of the majorities that the best order of the agents contradicts, divided by the sum of the margins of all majorities. 0 if, and only if, the majorities form no cycle. None if an earlier version computed it.
+        against_order_least: No order contradicts a smaller share. Equal to `against_order` if the order is proven best.
+        unexplained: Estimated share of the results' variation that one strength for each agent (Bradley-Terry) does not explain, 0 to 1, with the effect of noise removed. None if it cannot be separated from noise.
+        no_unexplained: Why `unexplained` is None; None if it is given.
+        assumes: Assumption of the noise estimate.
+        within_noise: Whether `unexplained` is no evidence: one strength for each agent is compatible with the results (`order.kappa` is None), and no cycle is proven. Where strengths are close, noise alone gives a large share. None if `order` does not apply.
+    """
+
+    not_applicable: str | None = None
+    against_order: float | None = None
+    against_order_least: float | None = None
+    unexplained: float | None = None
+    no_unexplained: str | None = None
     assumes: str = ''
     within_noise: bool | None = None
 
@@ -657,14 +687,14 @@ Live boards of an online method are compared in the same form: `solve` then mean
 
 
 class Disagreement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""Differences between the boards of the methods.
+    r"""Differences between the boards of the methods. Two boards are compared by the agents that both rate.
 
     Attributes:
-        methods: The compared boards.
+        methods: The compared boards. One with fewer rated agents than `agents` is not compared about the others.
         left_out: Methods whose boards rate too few agents to be compared.
-        agents: Number of agents that all compared boards rate.
+        agents: Number of agents that at least one of the compared boards rates.
         disputed: Agents whose places differ most, largest difference first.
-        distances: Distances between the rankings of two methods, largest first.
+        distances: Distances between the rankings of two methods that rate at least two agents in common: by the share of pairs that they order oppositely, then by `kendall`, largest first.
     """
 
     not_applicable: str | None = None
@@ -676,15 +706,15 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Disputed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""An agent that two methods place differently. Places are counted among the compared agents.
+    r"""An agent that two methods place differently. Places are those of their boards.
 
     Attributes:
         agent: Name of the agent.
-        high: Method that places the agent best.
-        high_place: Place by method `high`, as near to `low_place` as its ties allow.
-        low: Method that places the agent worst.
-        low_place: Place by method `low`, as near to `high_place` as its ties allow.
-        places: Difference of the two places.
+        high: Method that places the agent better.
+        high_place: Place on the board of method `high`, as near to `low_place` as its ties allow.
+        low: Method that places the agent worse.
+        low_place: Place on the board of method `low`, as near to `high_place` as its ties allow.
+        places: Number of places by which they differ: the difference of the two places, or less if one of the boards does not rate some agents and they differ less in the order of the agents that both rate.
     """
 
     agent: str
@@ -696,17 +726,19 @@ class Disputed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""The distance between the rankings of two methods.
+    r"""The distance between the rankings of two methods, of the agents that both boards rate.
 
     Attributes:
         methods: The two methods.
         kendall: Share of pairs of agents that the methods order differently. A pair that only one method ties counts as half.
         tied: Share of pairs that only one of the methods ties. `kendall` less half of it is the share of pairs that they order oppositely. None if an earlier version computed it.
+        agents: Number of agents that both boards rate. None if an earlier version computed it.
     """
 
     methods: tuple[str, str]
     kendall: float
     tied: float | None = None
+    agents: int | None = None
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1558,14 +1590,14 @@ class OpponentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""How closely the results of pairs follow one order of strength (docs/concepts/posterior-margins.md).
+    r"""How closely the results of pairs follow the probabilities of one strength for each agent (docs/concepts/posterior-margins.md).
 
     Attributes:
-        kappa: Number of games that the order's prediction of a pair is worth. It is small in a cyclic pool. None (infinite) if the results show no deviation from an order.
+        kappa: Number of games that the strengths' prediction of a pair is worth. It is small in a cyclic pool, and where the stronger agent always wins. None (infinite) if the results of all pairs together show no deviation from the prediction.
         low: Lower end of the 95 % likelihood interval of kappa.
-        high: Upper end of this interval; None (infinite) if an exact order is compatible with the data.
-        evidence: Log likelihood of this kappa less the log likelihood of an exact order, in nats.
-        p_value: Probability of at least this evidence in a pool with an exact order.
+        high: Upper end of this interval; None (infinite) if exact predictions are compatible with the data.
+        evidence: Log likelihood of this kappa less the log likelihood of exact predictions, in nats.
+        p_value: Probability of at least this evidence in a pool with exact predictions.
         pairs: Number of pairs with more than one game. Only these give information about kappa.
     """
 
@@ -2132,6 +2164,7 @@ another top; `elsewhere` names them.
         agents: Agents with a majority against at least one opponent and against no opponent a minority. There are several if majorities tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
         elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
+        unrated_by: Methods whose boards rate none of these agents, such as Bradley-Terry without a prior, where an agent that never lost has no finite rating.
         rival: The agent that needs the fewest removals; None if it is hidden.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
@@ -2143,6 +2176,7 @@ another top; `elsewhere` names them.
     agents: list[str] = []
     agents_total: int = 0
     elsewhere: dict[str, int] = {}
+    unrated_by: list[str] = []
     rival: str | None = None
     low: int | None = None
     high: int | None = None
@@ -2166,6 +2200,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         margins: Margins that the method used: `posterior` or `observed`; None for methods without margins.
         sums: The sums that explain the rating.
         not_applicable: Why there are no sums; None if there are.
+        parameters: Parameters of the method, such as `k` of Elo, without those of intervals. Absent if they are not known.
+        deviation: By an online method with deviations, the standard deviation of the belief about the agent on the live board now; a wide one makes ratings move further. None for other methods, and while the board does not have the agent.
         flips: Sets of results without which the rank would change, one for each direction in which it can; None if not requested.
         change: What changed since an earlier position; None if not requested.
         missing: Of an online method: number of outcomes of the pool whose history should be kept and cannot be read.
@@ -2186,6 +2222,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     margins: Literal['posterior', 'observed', None]
     sums: list[WhySum]
     not_applicable: str | None = None
+    parameters: dict[str, float | str | bool] = {}
+    deviation: float | None = None
     flips: list[WhyFlip] | None = None
     change: WhyChange | None = None
     missing: int = 0
@@ -2231,7 +2269,8 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         unit: What is counted: `outcomes`, `results of pairs` (of games with more than two sides) or `tasks`.
         results: The removed outcomes.
         tasks: The removed tasks.
-        at_least: Proven lower bound of the size of any such set.
+        few: Largest size of a set that is given: a twentieth of all outcomes or tasks, at least 5 and at most 10,000. Larger sets say only that no few outcomes decide the rank.
+        at_least: Proven lower bound of the size of any such set. It can be above `few`.
         smallest: Whether it is proven that no smaller set changes the rank in this direction.
         verified: Whether a solve without the set gave another rank. True whenever a set is given.
         solves: Number of solves that the search made.
@@ -2246,6 +2285,7 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unit: str
     results: list[WhyResult]
     tasks: list[str]
+    few: int
     at_least: int
     smallest: bool
     verified: bool

@@ -140,15 +140,16 @@ def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequ
         return {kind.__name__.lower(): kind(not_applicable=lacking) for kind in kinds}, None
     two_sided = isinstance(taken, GamesInput) and bool((taken.places.sides == 2).all())
     thin = insight_parts.Thin(taken.counts, len(taken.names))
-    analysis = insight(taken.counts, len(taken.names), two_sided=two_sided, radius=insight_parts.RADIUS)
+    weights = insight_parts.other_weights(taken, outcomes)
+    analysis = insight(taken.counts, len(taken.names), two_sided=two_sided, unit_weights=weights is None, radius=insight_parts.RADIUS)
     order = insight_parts.order(taken)
     return {
         "connectivity": insight_parts.connectivity(analysis.connectivity, taken.names, thin, standings),
         "cyclicity": insight_parts.cyclicity(analysis, order, two_sided=two_sided),
         "order": order,
-        "cycles": insight_parts.cycles(analysis, taken),
+        "cycles": insight_parts.cycles(analysis, taken, weights),
         "clones": insight_parts.clones(analysis, taken, thin),
-        "top": top(taken, analysis.flip, outcomes, standings),
+        "top": top(taken, analysis.flip, weights, standings),
     }, analysis.divergence
 
 

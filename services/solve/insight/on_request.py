@@ -63,7 +63,7 @@ def slice_insight(
     pages = [boards.page(head.pool, name.board(method), 0, MOST_AGENTS) for method in boards.methods(head.pool, name)]
     solved = [page[0] for page in pages if page is not None and page[0].generation == entry.generation]
     key = (entry.pool, part, entry.generation, entry.position, entry.digest, *(board.solved_at for board in solved))
-    standings = [RankedBoard.of_board(board) for board in solved]
+    standings = [RankedBoard.of_board(board) for board in solved if board.result.agents]
     found, computed_at = insights.get(key, lambda: (_computed(files, control, entry, standings), now))
     return msgspec.structs.replace(found, age_seconds=age(now, computed_at))
 

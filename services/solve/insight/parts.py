@@ -1,10 +1,7 @@
 """Parts of a pool's insight: they convert findings of the library, which use agent ids, to report entries with agent names."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import repeat
-from math import comb
 from typing import Final
 
 import numpy as np
@@ -19,7 +16,6 @@ from ratings_core.margins import posterior_margins
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput, sparse_margins
 from ratings_core.ranking import Ranking
-from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
 from services.boards import findings
 from services.boards.ranked_board import RankedBoard
@@ -86,13 +82,14 @@ def _thin_leaders(weak: set[str], standings: Sequence[RankedBoard]) -> list[find
 
 
 def cyclicity(insight: Insight, order: findings.Order, *, two_sided: bool) -> findings.Cyclicity:
-    """The cyclic share, or the reason why it cannot be separated from noise. order: Evidence for deviations from an order."""
-    if insight.cyclicity is None:
-        return findings.Cyclicity(not_applicable=insight.no_cyclicity)
+    """How far majorities are from an order, and results from strengths. order: Evidence for deviations from strengths."""
     return findings.Cyclicity(
-        share=insight.cyclicity,
+        against_order=insight.violations.share,
+        against_order_least=insight.violations.least,
+        unexplained=insight.unexplained,
+        no_unexplained=insight.no_unexplained,
         assumes="independent games" if two_sided else "independent pairs",
-        within_noise=None if order.not_applicable else order.kappa is None,
+        within_noise=None if order.not_applicable else order.kappa is None and not insight.proven,
     )
 
 
@@ -113,18 +110,22 @@ def order(taken: GamesInput | ScoresInput) -> findings.Order:
     )
 
 
-def cycles(insight: Insight, taken: GamesInput | ScoresInput) -> findings.Cycles:
-    """The strongest cycles, by name, with the number of games of each of their pairs."""
+def cycles(insight: Insight, taken: GamesInput | ScoresInput, untested: str | None) -> findings.Cycles:
+    """The strongest cycles, by name, with the number of games of each of their pairs.
+
+    untested: Why majorities are not tested; None if they are.
+    """
     rows = [
         findings.Cycle(
             agents=_named(taken.names, cycle.agents),
             margins=list(cycle.margins),
             weakest=cycle.weakest,
             games=[_games(taken.counts, a, b) for a, b in zip(cycle.agents, [*cycle.agents[1:], cycle.agents[0]], strict=True)],
+            proven=None if insight.proven is None else at < insight.proven,
         )
-        for cycle in insight.strongest
+        for at, cycle in enumerate(insight.strongest)
     ]
-    return findings.Cycles(cycles=rows)
+    return findings.Cycles(cycles=rows, untested=untested)
 
 
 def _games(counts: PairCounts, a: int, b: int) -> float:
@@ -171,18 +172,24 @@ def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disa
     left_out = [board.method for board in standings if board not in compared]
     if len(compared) < 2:
         return findings.Disagreement(not_applicable="needs at least two boards that rate half of the agents", left_out=left_out)
-    names = sorted(set.intersection(*(set(board.rank) for board in compared)))
-    if len(names) < 2:
-        return findings.Disagreement(not_applicable="the boards have fewer than two agents in common", left_out=left_out)
-    differences = places.disagreement([Ranking.from_scores([-board.rank[name] for name in names]) for board in compared])
+    names = sorted(set.union(*(set(board.rank) for board in compared)))
+    differences = places.disagreement([Ranking.from_scores(_scores(board, names)) for board in compared])
     methods = [board.method for board in compared]
+    distances = _distances(differences, methods)
+    if not distances:
+        return findings.Disagreement(not_applicable="no two boards rate two agents in common", left_out=left_out)
     return findings.Disagreement(
         methods=[findings.Compared(method=board.method, position=board.position, rated=len(board.rank)) for board in compared],
         left_out=left_out,
         agents=len(names),
         disputed=_disputed(differences, names, methods),
-        distances=_distances(differences.distance, methods, [[board.rank[name] for name in names] for board in compared]),
+        distances=distances,
     )
+
+
+def _scores(board: RankedBoard, names: Sequence[str]) -> list[float]:
+    """The negated rank of each agent; NaN for an agent that the board does not rate."""
+    return [-board.rank.get(name, math.nan) for name in names]
 
 
 def _disputed(differences: places.Disagreement, names: Sequence[str], methods: Sequence[str]) -> list[findings.Disputed]:
@@ -200,20 +207,18 @@ def _disputed(differences: places.Disagreement, names: Sequence[str], methods: S
     ]
 
 
-def _distances(distance: Floats, methods: Sequence[str], ranks: Sequence[Sequence[int]]) -> list[findings.Distance]:
-    """ranks: Of each method, the rank of each compared agent."""
-    pairs = [(i, j) for i in range(len(methods)) for j in range(i + 1, len(methods))]
+def _distances(differences: places.Disagreement, methods: Sequence[str]) -> list[findings.Distance]:
+    pairs = [(i, j) for i in range(len(methods)) for j in range(i + 1, len(methods)) if differences.both[i, j] >= 2]
     rows = [
-        findings.Distance(methods=(methods[i], methods[j]), kendall=float(distance[i, j]), tied=_tied_by_one(ranks[i], ranks[j]))
+        findings.Distance(
+            methods=(methods[i], methods[j]),
+            kendall=float(differences.distance[i, j]),
+            tied=float(differences.tied[i, j]),
+            agents=int(differences.both[i, j]),
+        )
         for i, j in pairs
     ]
-    return sorted(rows, key=lambda row: (-row.kendall, row.methods))
-
-
-def _tied_by_one(one: Sequence[int], other: Sequence[int]) -> float:
-    """Share of pairs of agents that have equal ranks in exactly one of two rankings."""
-    tied, tied_too, by_both = (sum(map(comb, Counter(ranks).values(), repeat(2))) for ranks in (one, other, zip(one, other, strict=True)))
-    return (tied + tied_too - 2 * by_both) / comb(len(one), 2)
+    return sorted(rows, key=lambda row: (-(row.opposite or 0.0), -row.kendall, row.methods))
 
 
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
@@ -242,14 +247,16 @@ _LARGEST_TABLE: Final = 20_000
 """Largest table (agents x tasks) for which the removed tasks are named. For larger tables, margins alone bound their number."""
 
 
-def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int, standings: Sequence[RankedBoard] = ()) -> findings.Top:
+def top(
+    taken: GamesInput | ScoresInput, of_margins: Flip | None, weights: str | None, standings: Sequence[RankedBoard] = ()
+) -> findings.Top:
     """The fewest outcomes or tasks whose removal lets a rival draw level with the top, by observed head-to-head majorities.
 
-    of_margins: The answer computed from margins alone; None if no agent beats another. outcomes: Number of outcomes that the pool counts.
-    standings: Boards that may have another top.
+    of_margins: The answer computed from margins alone; None if no agent beats another. weights: Why margins do not count votes, as
+    `other_weights` says. standings: Boards that may have another top.
     """
-    if (weighed := _weighed(taken, outcomes)) is not None:
-        return findings.Top(not_applicable=weighed)
+    if weights is not None:
+        return findings.Top(not_applicable=weights)
     flip, unit, votes = of_margins, "outcomes", list[str]()
     if isinstance(taken, ScoresInput):
         unit = "tasks"
@@ -257,14 +264,15 @@ def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int,
             flip = flip_top(taken.profile)
             measured = np.flatnonzero(~np.isnan(taken.scores).all(axis=0))
             votes = [taken.tasks[measured[vote]] for vote in (flip.votes if flip else ())]
-    leaders = _unbeaten(taken)
     if flip is None:
         return findings.Top(not_applicable="no agent beats another one, so all agents are at the top")
-    names = taken.names
+    names, leaders = taken.names, _unbeaten(taken)
+    best = _best_ranks({names[i] for i in leaders}, standings)
     return findings.Top(
         agents=[names[i] for i in leaders[:SHOWN]],
         agents_total=len(leaders),
-        elsewhere=_elsewhere({names[i] for i in leaders}, standings),
+        elsewhere={method: rank for method, rank in best.items() if rank is not None and rank > 1},
+        unrated_by=[method for method, rank in best.items() if rank is None],
         rival=names[flip.agent],
         low=flip.low,
         high=flip.high,
@@ -273,14 +281,18 @@ def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int,
     )
 
 
-def _elsewhere(leaders: set[str], standings: Sequence[RankedBoard]) -> dict[str, int]:
-    """Best rank of the leaders on each board on which none of them is first."""
-    best = {board.method: min((rank for name, rank in board.rank.items() if name in leaders), default=1) for board in standings}
-    return {method: rank for method, rank in best.items() if rank > 1}
+def _best_ranks(leaders: set[str], standings: Sequence[RankedBoard]) -> dict[str, int | None]:
+    """Best rank of the leaders on each board; None on a board that rates none of them. Empty without leaders."""
+    if not leaders:
+        return {}
+    return {board.method: min((board.rank[name] for name in leaders if name in board.rank), default=None) for board in standings}
 
 
-def _weighed(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:
-    """Why margins do not count votes; None if all outcomes weigh 1, as far as the tallies show."""
+def other_weights(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:
+    """Why margins do not count votes; None if all outcomes weigh 1, as far as the tallies show.
+
+    outcomes: Number of outcomes that the pool counts.
+    """
     if isinstance(taken, ScoresInput):
         return None
     counts = taken.counts

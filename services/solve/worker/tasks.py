@@ -208,6 +208,6 @@ def _insight(
     results = ResultFiles(files.blobs, 1).of_pool(pool.pool, str(parameters["log"]))
     boards = [board for board in results if board.result.method != insight.INSIGHT]
     standings = insight.online_standings(kind, online, arrays, names, pool.position)
-    standings += [RankedBoard.of_board(board) for board in boards if board.generation == pool.generation]
+    standings += [RankedBoard.of_board(board) for board in boards if board.generation == pool.generation and board.result.agents]
     result = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
     return msgspec.structs.replace(result, seconds=time.perf_counter() - begun)

@@ -79,24 +79,14 @@ export function ordersOf({ kendall, tied }) {
   return `order ${opposite < 5e-4 ? "no pair" : `${percent(opposite)} of the pairs`} of agents oppositely${tied ? `; ${percent(tied)} of the pairs are tied by one of the two alone` : ""}`;
 }
 
-const CYCLIC = 0.0005; // a smaller share is written as 0.0 %
-
-/** Share of the results that are cyclic beyond noise, by the test of the findings; else 0. @param {any} findings Findings of the insight. @returns {number} */
-export function cyclicShare(findings) {
-  const { not_applicable: no, within_noise: noise, share } = findings?.cyclicity ?? {};
-  return no || noise || !(share >= CYCLIC) ? 0 : share;
+/** @param {any} findings Findings of the insight. @returns {any | null} The strongest cycle that is proven; null if chance can explain all. */
+export function provenCycle(findings) {
+  return findings?.cycles?.cycles?.find((/** @type {any} */ one) => one.proven) ?? null;
 }
 
-/** How much is cyclic, in words that a sentence begins with; empty if nothing is. @param {any} findings @returns {string} */
-export function cyclicSays(findings) {
-  const share = cyclicShare(findings);
-  return share ? `${percent(share)} of the results are cyclic${findings.cyclicity.within_noise === false ? ", beyond noise" : ""}` : "";
-}
-
-/** The strongest cycle in words; empty without one. @param {any} findings @param {(agent: string) => string} named What readers see as the name of an agent. @returns {string} */
-export function strongestCycle(findings, named) {
-  const agents = findings?.cycles?.cycles?.[0]?.agents ?? [];
-  return agents.length ? [...agents, agents[0]].map(named).join(" beats ") : "";
+/** A cycle in words; empty without one. @param {any | null} cycle @param {(agent: string) => string} named What readers see as the name of an agent. @returns {string} */
+export function cycleSays(cycle, named) {
+  return cycle ? [...cycle.agents, cycle.agents[0]].map(named).join(" beats ") : "";
 }
 
 /** The method whose forecasts were best so far; undefined if none has made enough. @param {any} findings @returns {string | undefined} */

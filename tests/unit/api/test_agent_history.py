@@ -4,6 +4,7 @@ import io
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -113,13 +114,37 @@ def test_pages_of_outcomes_are_all_outcomes_newest_first(api: Running, pool: Ser
         (team, place), others = row.sides[row.side], [side for at, side in enumerate(row.sides) if at != row.side]
         before, after = row.before["weng_lin"], row.after["weng_lin"]
         expected.append({
-            "outcome": row.outcome, "time": row.time, "weight": row.weight, "result": row.result, "place": place,
+            "outcome": row.outcome, "time": row.time, "weight": row.weight,
+            "score": sum((at > place) + (at == place) / 2 for _, at in others) / len(others), "result": row.result, "place": place,
             "team": [name for name in team if name != agent], "opponents": [{"agents": list(names), "place": at} for names, at in others],
             "before": before, "after": after, "change": after - before,
         })  # fmt: skip
-    assert [{name: value for name, value in one.items() if name != "expected_score"} for one in found] == expected
+    forecasts = {"expected_score", "p_win", "p_tie", "gain"}
+    assert [{name: value for name, value in one.items() if name not in forecasts} for one in found] == expected
     assert all(0.0 < one["expected_score"] < 1.0 for one in found)
     assert answer["total"] == len(found)
+
+
+@pytest.mark.parametrize("method", ["elo", "weng_lin"])
+def test_a_tie_is_not_half_a_win_and_the_terms_give_the_change(api: Running, pool: ServedPool, method: str) -> None:
+    def outcomes(agent: str) -> dict[int, dict[str, Any]]:
+        return {one["outcome"]: one for one in asked(api, agent, "/outcomes", count=1000, method=method)["outcomes"]}
+
+    found = outcomes("ann")
+    for one in found.values():
+        assert one["change"] == pytest.approx(one["gain"] * one["weight"] * (one["score"] - one["expected_score"]), rel=1e-9, abs=1e-12)
+    two_sided = {number: one for number, one in found.items() if len(one["opponents"]) == 1}
+    assert all(one["p_win"] is None and one["p_tie"] is None for number, one in found.items() if number not in two_sided)
+    for number, one in two_sided.items():
+        assert one["p_win"] + one["p_tie"] / 2 == pytest.approx(one["expected_score"])
+        other = outcomes(one["opponents"][0]["agents"][0])[number]
+        assert one["p_win"] + one["p_tie"] + other["p_win"] == pytest.approx(1, abs=1e-6)
+        assert 0 < one["p_tie"] < 1, "the pool has ties"
+
+
+def test_gains_of_elo_are_near_k(api: Running, pool: ServedPool) -> None:
+    gains = [one["gain"] for one in asked(api, "ann", "/outcomes", count=1000)["outcomes"] if len(one["opponents"]) == 1]
+    assert np.median(gains) == pytest.approx(32, rel=0.2)
 
 
 def test_expected_scores_are_the_forecasts_before_the_game(api: Running, pool: ServedPool) -> None:

@@ -3,6 +3,7 @@
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -96,6 +97,17 @@ def test_the_command_says_how_two_methods_differ_as_the_page_does(kendall: float
     disputed = [Disputed(agent="a", high="elo", high_place=1, low="sco", low_place=3, places=2)]
     found = Disagreement(agents=3, disputed=disputed, distances=[Distance(methods=("elo", "sco"), kendall=kendall, tied=tied)])
     assert list(_disagreement(found)) == ["a: place 1 by elo, 3 by sco", f"elo and sco differ most: they {says}"]
+
+
+def test_the_command_says_how_many_agents_are_left_out(seen: Running, tmp_path: Path) -> None:
+    report = find(seen.store, "blitz", Settings(data=tmp_path / "elsewhere"))
+    assert report.findings is not None
+    large = msgspec.structs.replace(report, findings=msgspec.structs.replace(report.findings, left_out=2500))
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(table(large))
+    assert "7 agents without the 2,500 least active ones, position 7" in console.export_text()
+    console.print(table(report))
+    assert "least active" not in console.export_text()
 
 
 def test_the_command_says_that_there_is_none_yet() -> None:

@@ -11,13 +11,14 @@ import pytest
 from rich.console import Console
 
 from ratings_core.online import RATERS
-from services.cli.why import show
-from services.control.records import FoldSettings
+from services.cli.why import method_line, show
+from services.control.records import FoldSettings, encode
 from services.solve.why_answers import Why
 from tests.support.api import Running
 from tests.support.histories import NAMES, TwinRow, folded, games, twin_rows
-from tests.support.pools import state_of
+from tests.support.pools import first_generation, pool_of, state_of
 from tests.support.served_pools import ServedPool
+from tests.support.waiting import until
 
 FOLD = FoldSettings(online={name: {} for name in RATERS})
 EVENTS = games()
@@ -79,6 +80,22 @@ def test_changes_by_opponent_sum_to_the_rating_and_equal_an_independent_fold(pla
             assert (term["details"]["games"], term["details"]["points"]) == pytest.approx((games, points))
             assert term["value"] == pytest.approx(change, abs=1e-9)
         assert sum(abs(term["share"]) for term in total["terms"]) == pytest.approx(1.0)
+
+
+def test_the_terms_of_the_method_are_its_parameters_and_the_deviation(played: Running) -> None:
+    assert "parameters" not in ask(played, "elo", "Ann"), "the control log does not have the generation"
+    made = pool_of("blitz", fold=FOLD)
+    played.log.control.append(0, [encode(made), encode(first_generation(made))])
+    until(lambda: "parameters" in ask(played, "elo", "Ann"), "the API reads the control log")
+    elo, glicko2 = ask(played, "elo", "Ann"), ask(played, "glicko2", "Ann")
+    assert (elo["parameters"]["k"], elo["parameters"]["scale"], elo["deviation"]) == (32, 400, None)
+    assert "provisional_k" not in elo["parameters"], "it is not set"
+    assert glicko2["parameters"]["tau"] == 0.5
+    board = played.client.get("/v1/pools/blitz/boards/glicko2", params={"count": 1000}).json()
+    lines = [method_line(msgspec.convert(answer, Why)) for answer in (elo, glicko2)]
+    assert "parameters: k 32, scale 400" in lines[0]
+    assert f"deviation now: {glicko2['deviation']:.4g}" in lines[1]
+    assert glicko2["deviation"] == pytest.approx(next(row["deviation"] for row in board["rows"] if row["agent"] == "Ann"))
 
 
 def test_what_changed_between_two_positions_is_the_outcomes_in_between(played: Running, twins: list[TwinRow]) -> None:

@@ -66,14 +66,15 @@ def test_times_of_seasons_are_whole() -> None:
 
 def test_outcomes_of_an_agent_have_whole_times_and_headings() -> None:
     outcome = AgentOutcome(
-        outcome=1, time=TIME, weight=1.0, result="won", place=1, team=[], opponents=[OutcomeSide(agents=[LONG], place=2)], before=1678.52,
-        after=1691.04, change=12.52, expected_score=0.599689,
+        outcome=1, time=TIME, weight=1.0, score=1.0, result="won", place=1, team=[], opponents=[OutcomeSide(agents=[LONG], place=2)],
+        before=1678.52, after=1691.04, change=12.52, expected_score=0.599689, p_win=0.51, p_tie=0.18, gain=31.3, ids=[LONG],
     )  # fmt: skip
     answer = AgentOutcomes(
         pool="blitz", agent="a", generation=1, position=9, age_seconds=0.0, method="elo", total=1, missing=0, outcomes=[outcome], next=None
     )
     output = printed(outcomes_table(answer))
-    check(output, "time (UTC)", "2026-11-18 11:06:40", "opponents", "result", "after", "change", "1691.04", "+12.52")
+    check(output, "time (UTC)", "2026-11-18 11:06:40", "opponents", "result", "after", "change", "1691.04", "+12.52", "id")
+    assert column_text(output, LONG)
 
 
 def test_methods_of_a_profile_are_complete() -> None:

@@ -1,6 +1,6 @@
 """Where methods disagree: against all ways to break ties, the law of renaming, and what is refused."""
 
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -29,6 +29,45 @@ def test_places_differ_by_the_least_that_breaking_ties_allows(seed):
         gap = min(possible[found.low[agent]][agent]) - max(possible[found.high[agent]][agent])
         assert max(gap, 0) == found.places[agent]
     assert found.distance[0, 1] == normalised_kendall_tau(rankings[0], rankings[1]) == found.distance[1, 0]
+
+
+def test_two_methods_are_compared_by_the_agents_that_both_rate():
+    """The order of the agents that both rate decides, and places are those of the full rankings."""
+    nan = np.nan
+    elo, fit = Ranking.from_scores([5, 4, 3, 2, 1]), Ranking.from_scores([nan, 1, 2, 3, nan])
+    found = disagreement([elo, fit])
+    assert found.both.tolist() == [[5, 3], [3, 3]]
+    assert found.places.tolist() == [0, 1, 0, 2, 0], "agent 1 is first of three by elo, and last by fit: places 2 and 3 of the boards"
+    assert [(found.high[a], found.low[a]) for a in (1, 3)] == [(0, 1), (1, 0)]
+    assert (found.last[0, 1], found.first[1, 1], found.last[1, 3], found.first[0, 3]) == (2, 3, 1, 4)
+    assert found.first[1].tolist() == [0, 3, 2, 1, 0]
+    assert found.distance[0, 1] == 1
+
+
+def test_an_order_that_differs_only_by_agents_without_a_rating_is_no_disagreement():
+    nan = np.nan
+    found = disagreement([Ranking.from_scores([4, 3, 2, 1]), Ranking.from_scores([nan, nan, 2, 1])])
+    assert not found.places.any()
+    assert found.distance[0, 1] == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_shares_of_pairs_are_those_of_all_pairs_that_both_rate(seed):
+    rng = np.random.default_rng(seed)
+    scores = np.where(rng.random((3, 7)) < 0.3, np.nan, rng.integers(0, 4, (3, 7)))
+    found = disagreement([Ranking.from_scores(row) for row in scores])
+    for i, j in product(range(3), repeat=2):
+        rated = np.flatnonzero(~np.isnan(scores[i]) & ~np.isnan(scores[j]))
+        assert found.both[i, j] == len(rated)
+        signs = [(np.sign(scores[i, a] - scores[i, b]), np.sign(scores[j, a] - scores[j, b])) for a, b in combinations(rated, 2)]
+        if not signs:
+            assert np.isnan(found.distance[i, j])
+            assert np.isnan(found.tied[i, j])
+            continue
+        tied = sum((one == 0) != (other == 0) for one, other in signs)
+        assert found.tied[i, j] == pytest.approx(tied / len(signs))
+        opposite = sum(one * other < 0 for one, other in signs)
+        assert found.distance[i, j] == pytest.approx((opposite + tied / 2) / len(signs))
 
 
 def test_renaming_agents_renames_their_places():

@@ -27,8 +27,8 @@ def test_a_cycle_with_a_clone():
     levels = iterated_maximal_lotteries(MARGINS)
     found = insight(COUNTS, 5, two_sided=True, levels=levels)
     assert found.connectivity.connected
-    assert found.cyclicity == pytest.approx(0.5, abs=0.25)
-    assert found.no_cyclicity is None
+    assert found.unexplained == pytest.approx(0.5, abs=0.25)
+    assert found.no_unexplained is None
     assert [(cycle.agents, cycle.weakest) for cycle in found.strongest] == [((0, 1, 2), 60)]
     assert [cycle and cycle.agents for cycle in found.cycles] == [(0, 1, 2), None]
     assert found.exact == ((0, 3),)
@@ -40,8 +40,8 @@ def test_a_cycle_with_a_clone():
 def test_what_cannot_be_said_is_none():
     chain = PairCounts.from_dense([[0, 2, 0], [0, 0, 2], [0, 0, 0]])
     found = insight(chain, 3, two_sided=False)
-    assert found.cyclicity is None
-    assert "forest" in found.no_cyclicity
+    assert found.unexplained is None
+    assert "forest" in found.no_unexplained
     assert (found.strongest, found.cycles) == ((), None)
     assert (found.flip.low, found.flip.high) == (2, None)
 

@@ -260,7 +260,7 @@ def test_the_first_cannot_rise_and_limits_end_a_search():
     assert (late.solves, late.count, late.cut_short) == (0, 0, True)
     assert "limit" in str(late.why_not)
     ahead = solved("bradley_terry", PairsInput(NAMES[:3], PairCounts.from_dense(np.array([[0, 30, 40], [10, 0, 30], [10, 10, 0.0]]))))
-    few, whole = (rank_flip(ahead, "ann", "down", most_solves=most) for most in (5, 200))
+    few, whole = (rank_flip(ahead, "ann", "down", most=100, most_solves=most) for most in (5, 200))
     assert few is not None
     assert whole is not None
     assert (few.solves, few.cut_short, whole.cut_short) == (5, True, False)
@@ -272,7 +272,7 @@ def test_bad_arguments_are_refused():
     solve = solved("bradley_terry", drawn(2), prior=1.0)
     with pytest.raises(UnknownAgent):
         rank_flip(solve, "zoe", "down")
-    for bad in ({"direction": "sideways"}, {"most_solves": 0}):
+    for bad in ({"direction": "sideways"}, {"most_solves": 0}, {"most": 0}):
         with pytest.raises(InputError):
             rank_flip(solve, "ann", **{"direction": "down", **bad})
     counts = of_tally(drawn(2).counts, 4)
@@ -298,6 +298,28 @@ def test_a_set_of_too_many_outcomes_is_not_given(monkeypatch):
     found = rank_flip(solve, "ann", "down")
     assert found is not None
     assert found.why_not == "no set of at most 1 outcomes was found that changes the rank"
+
+
+def test_only_few_outcomes_are_given():
+    """Of 2,000 outcomes, 1,108 decided a rank of a lottery: any rank changes without enough outcomes."""
+    wins = np.array([[0, 300, 400], [100, 0, 300], [100, 100, 0.0]])
+    solve = solved("bradley_terry", PairsInput(NAMES[:3], PairCounts.from_dense(wins)))
+    none, some = rank_flip(solve, "ann", "down"), rank_flip(solve, "ann", "down", most=10_000)
+    assert (none.few, none.count, none.cut_short) == (65, 0, False)
+    assert none.why_not == "no set of at most 65 outcomes was found that changes the rank"
+    assert some.why_not is None
+    assert some.count > 65
+    edge = rank_flip(solve, "ann", "down", most=some.count)
+    assert edge.why_not is None
+    assert edge.count <= some.count
+
+
+def test_a_bound_above_few_needs_no_solve():
+    wins = np.array([[0, 300, 400], [100, 0, 300], [100, 100, 0.0]])
+    solve = solved("copeland", PairsInput(NAMES[:3], PairCounts.from_dense(wins)), margins="observed")
+    found = rank_flip(solve, "ann", "down")
+    assert (found.count, found.solves) == (0, 0)
+    assert found.at_least > found.few == 65
 
 
 def test_a_late_search_of_copelands_plans_proves_nothing():

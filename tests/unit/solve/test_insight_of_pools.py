@@ -45,13 +45,14 @@ def test_every_part_of_a_pool_of_games() -> None:
         ("elo", ["stranger", "other"]),
         ("maximal_lottery", ["stranger", "other"]),
     ]
-    assert found.cyclicity.share == pytest.approx(0.5, abs=0.25)
+    assert found.cyclicity.against_order == found.cyclicity.against_order_least == pytest.approx(60 / 621)
+    assert found.cyclicity.unexplained == pytest.approx(0.5, abs=0.25)
     assert found.cyclicity.assumes == "independent games"
     assert found.order.pairs > 0
     assert found.order.kappa is not None
     assert 0 < found.order.low < found.order.kappa
     assert found.order.p_value < 0.05
-    assert [cycle.agents for cycle in found.cycles.cycles] == [["paper", "rock-copy", "scissors"]]
+    assert [(cycle.agents, cycle.proven) for cycle in found.cycles.cycles] == [(["paper", "rock-copy", "scissors"], True)]
     assert all(games >= margin > 0 for one in found.cycles.cycles for games, margin in zip(one.games, one.margins, strict=True))
     assert found.clones.exact == [["rock", "rock-copy"]]
     assert [pair.agents for pair in found.clones.near] == [("rock", "rock-copy")]
@@ -100,7 +101,6 @@ def test_tasks_are_the_votes_of_scores() -> None:
     [
         (np.zeros((3, 3)), 0, "connectivity", "no two agents met"),
         (np.zeros((1, 1)), 0, "cycles", "two agents at least"),
-        (np.array([[0, 2.0], [0, 0]]), 2, "cyclicity", "forest"),
         (np.array([[0, 2.5], [0, 0]]), 3, "top", "do not all have weight 1"),
         (np.array([[0, 4.0], [0, 0]]), 2, "top", "do not all have weight 1"),
     ],
@@ -108,6 +108,15 @@ def test_tasks_are_the_votes_of_scores() -> None:
 def test_what_does_not_apply_says_why(wins: np.ndarray, outcomes: int, part: str, words: str) -> None:
     found = found_in(insight.solve(games(wins), outcomes, [], {}))
     assert words in getattr(found, part).not_applicable
+
+
+def test_strengths_of_a_forest_are_not_tested_and_weights_leave_cycles_untested() -> None:
+    found = found_in(insight.solve(games(np.array([[0, 2.0], [0, 0]])), 2, [], {}))
+    assert (found.cyclicity.against_order, found.cyclicity.unexplained) == (0, None)
+    assert "forest" in str(found.cyclicity.no_unexplained)
+    ring = found_in(insight.solve(games(np.array([[0, 2.5, 0], [0, 0, 2.5], [2.5, 0, 0]])), 9, [], {}))
+    assert [cycle.proven for cycle in ring.cycles.cycles] == [None]
+    assert "not tested against chance: outcomes do not all have weight 1" in dict(_lines(ring))["cycles"]
 
 
 def test_games_of_many_sides_bound_the_votes_from_below() -> None:
@@ -136,12 +145,15 @@ def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generat
     for method, log, generation in (("copeland", "mine", 1), ("borda", "theirs", 1), ("schulze", "mine", 2)):
         made = msgspec.structs.replace(solved_of("blitz", method=method, ratings=ratings, position=40), log=log, generation=generation)
         ResultFiles(files.blobs, 5).write(made)
+    failed = solved_of("blitz", method="bradley_terry", ratings=[], position=40)
+    ResultFiles(files.blobs, 5).write(msgspec.structs.replace(failed, log="mine"))
     given = insight.offered([entry], ControlState(), {}, "mine")[JOB]
     told = solve_pool(files.url, msgspec.json.encode(entry), insight.INSIGHT, given.parameters, 1 << 32).result
     found = found_in(told)
     assert [row.method for row in found.disagreement.methods] == ["elo", "sco", "copeland"]
     assert [row.pairs for row in found.prequential.forecasts] == [len(pairs)] * 2
     assert found.top.rival is not None
+    assert "bradley_terry" not in [*found.disagreement.left_out, *found.top.unrated_by], "a solve without rows is no board"
     assert told.certificate.kind == "divergence"
 
 
@@ -169,7 +181,7 @@ def test_standings_leave_out_who_is_not_rated() -> None:
     assert RankedBoard.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0])).leaders(3) == ["c", "a", "b"]
 
 
-def test_a_cyclic_share_is_no_evidence_where_one_order_is_compatible_with_the_results() -> None:
+def test_an_unexplained_share_is_no_evidence_where_one_strength_is_compatible_with_the_results() -> None:
     """Near-equal agents: noise is most of the flow, so a share of 30 % stood beside an infinite kappa, as a finding of cycles."""
     shares = []
     for seed in range(12):
@@ -179,10 +191,11 @@ def test_a_cyclic_share_is_no_evidence_where_one_order_is_compatible_with_the_re
         tally = PairCounts.from_dense(wins + np.triu(12 - wins, 1).T)
         given = GamesInput(tuple(map(str, range(8))), tally, places())
         found = found_in(insight.solve(given, 12 * 28, [], {}))
-        if found.cyclicity.share is not None and found.order.kappa is None:
-            shares.append(found.cyclicity.share)
+        if found.cyclicity.unexplained is not None and found.order.kappa is None:
+            shares.append(found.cyclicity.unexplained)
             assert found.cyclicity.within_noise is True
-            assert "so a cycle of majorities can be chance" in dict(_lines(found))["cyclicity"]
+            assert "one strength for each agent is compatible with the results" in dict(_lines(found))["cyclicity"]
+            assert not any(cycle.proven for cycle in found.cycles.cycles)
     assert max(shares) > 0.3
 
 

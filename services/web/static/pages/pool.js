@@ -1,8 +1,8 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, boardUrl, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, date, nameOf, percent, some, today, whole } from "../format.js";
-import { computed, cyclicSays, cyclicShare, ignoresCopies, leading, ordersOf, preferred, question, strongestCycle, title } from "../methods.js";
+import { ago, count, date, nameOf, some, today, whole } from "../format.js";
+import { computed, cycleSays, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times, said } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -279,9 +279,9 @@ function thin(insight, method) {
 
 /** @param {any} insight @returns {Finding} */
 function cyclic(insight) {
-  const share = cyclicShare(insight?.findings);
-  const strongest = strongestCycle(insight?.findings, (agent) => nameOf(agent, insight));
-  return share ? { short: `${percent(share)} cyclic`, says: html`${cyclicSays(insight.findings)}, and no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>${strongest ? html`: <bdi>${strongest}</bdi>` : null}.`, warns: true } : null;
+  const cycle = provenCycle(insight?.findings);
+  const says = cycleSays(cycle, (agent) => nameOf(agent, insight));
+  return cycle ? { short: "proven cycles", says: html`<bdi>${says}</bdi>: no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`, warns: true } : null;
 }
 
 /** @param {any} insight @returns {Finding} */

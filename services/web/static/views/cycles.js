@@ -12,17 +12,18 @@ export default function Cycles({ pool, insight, link, kind }) {
   if (!found) return html`<p class="soft" role="status">${insight?.error ?? "The findings are being computed."}</p>`;
   const { cycles, cyclicity } = found;
   if (cycles.not_applicable) return html`<p class="soft">Not applicable: ${cycles.not_applicable}</p>`;
-  const share = cyclicity.not_applicable || cyclicity.share === null ? "" : cyclicity.within_noise ? " No cycle is beyond noise: the results fit one order of strength, and majorities of few games form cycles by chance." : ` ${percent(cyclicity.share)} of the results are cyclic, after noise is removed.`;
+  const chance = cycles.cycles.length > 0 && cycles.cycles.every((/** @type {any} */ one) => one.proven === false);
+  const share = `${chance ? " No cycle is proven: majorities of few games form cycles by chance." : ""}${cyclicity.against_order ? ` The best order contradicts ${percent(cyclicity.against_order)} of the margins of all majorities.` : ""}`;
   if (!cycles.cycles.length && insight.hidden_agents) return html`<section class="card"><h2>Cycles</h2><p>None that can be shown: ${leftOut(insight.hidden_agents)}${share}</p></section>`;
-  if (!cycles.cycles.length) return html`<section class="card"><h2>Cycles</h2><p>None: the head-to-head majorities form no cycle, so one order agrees with all of them.${cyclicity.within_noise ? "" : share}</p></section>`;
+  if (!cycles.cycles.length) return html`<section class="card"><h2>Cycles</h2><p>None: the head-to-head majorities form no cycle, so one order agrees with all of them.</p></section>`;
   const named = (/** @type {string} */ agent) => nameOf(agent, insight);
   const unit = kind === "games" ? "games" : "tasks";
   const table = [["cycle", "agent", "beats", "by"], ...cycles.cycles.flatMap((/** @type {any} */ one, /** @type {number} */ i) => one.agents.map((/** @type {string} */ agent, /** @type {number} */ j) => [i + 1, agent, one.agents[(j + 1) % one.agents.length], one.margins[j]]))];
   const counted = cycles.cycles[0].games?.length ? ", and of how many" : "";
   const circles = html`<div class="two">${cycles.cycles.slice(0, DRAWN).map((/** @type {any} */ one) => html`<div key=${one.agents.join()}><${Sized}>${(/** @type {number} */ width) => circle({ agents: one.agents.map(named), margins: one.margins, games: one.games ?? [] }, Math.min(width, 420))}<//>
-      <p>${[...one.agents, one.agents[0]].map((agent, i) => html`${i ? " beats " : ""}<${Agent} pool=${pool} agent=${agent} answer=${insight} />`)}</p></div>`)}</div>`;
-  return html`<${Figure} title="Cycles" drawn=${!cyclicity.within_noise} says=${`${cyclicity.within_noise ? share : ""} An arrow points from an agent to the one that it beats; the number is how many more ${unit} it won against it than it lost${counted}.${cyclicity.within_noise ? "" : share} ${leftOut(insight.hidden_agents)}`} file=${`${pool}-cycles`} table=${table} link=${link}>
-    ${cyclicity.within_noise ? html`<details class="chance"><summary>Cycles that can be chance</summary>${circles}</details>` : circles}<//>`;
+      <p>${[...one.agents, one.agents[0]].map((agent, i) => html`${i ? " beats " : ""}<${Agent} pool=${pool} agent=${agent} answer=${insight} />`)}${one.proven === false && !chance ? " (not proven)" : ""}</p></div>`)}</div>`;
+  return html`<${Figure} title="Cycles" drawn=${!chance} says=${`${chance ? share : ""} An arrow points from an agent to the one that it beats; the number is how many more ${unit} it won against it than it lost${counted}.${chance ? "" : share} ${leftOut(insight.hidden_agents)}`} file=${`${pool}-cycles`} table=${table} link=${link}>
+    ${chance ? html`<details class="chance"><summary>Cycles that are not proven</summary>${circles}</details>` : circles}<//>`;
 }
 
 /** @param {{agents: string[], margins: number[], games: (number | undefined)[]}} cycle games: of each agent against the next one. @param {number} width */

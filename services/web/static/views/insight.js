@@ -52,22 +52,28 @@ function links(part, named) {
 
 /** @param {any} part */
 function cyclicity(part) {
-  if (part.within_noise) return [`no cyclic part beyond noise: the estimate of ${percent(part.share)} fits one order of strength, so a cycle of majorities can be chance (assumes ${part.assumes})`];
-  return [html`<b>${percent(part.share)}</b> of the results are cyclic, after noise is removed (assumes ${part.assumes})`];
+  if (typeof part.against_order !== "number") return ["the insight was computed by an earlier version"];
+  const [high, low] = [percent(part.against_order), percent(part.against_order_least)];
+  const order = part.against_order ? html`the best order contradicts <b>${high === low ? high : `${low} to ${high}`}</b> of the margins of head-to-head majorities` : "one order agrees with all head-to-head majorities";
+  if (part.unexplained === null) return [order, `variation that strengths do not explain: not known (${part.no_unexplained})`];
+  if (part.within_noise) return [order, `one strength for each agent is compatible with the results: ${percent(part.unexplained)} not explained is within noise (assumes ${part.assumes})`];
+  return [order, `one strength for each agent does not explain ${percent(part.unexplained)} of the results' variation, after noise is removed (assumes ${part.assumes})`];
 }
 
 /** @param {any} part */
 function order(part) {
   const games = (/** @type {number} */ number) => whole(Number(number.toPrecision(3)));
   const interval = `95 % interval ${games(part.low)} to ${part.high === null || part.high === undefined ? "any number" : games(part.high)}, from ${count(part.pairs, "pair")} with several games`;
-  if (part.kappa === null || part.kappa === undefined) return [`one order of strength fits the results: it says as much about a pair as any number of its games (${interval})`];
-  return [html`results of pairs deviate from one order of strength: it says as much about a pair as <b>${games(part.kappa)} games</b> of the pair do (${interval})`, `by chance alone, results would deviate at least as much with probability ${part.p_value === 0 ? "below 1e-300" : part.p_value.toPrecision(2)}`];
+  if (part.kappa === null || part.kappa === undefined) return [`one strength for each agent fits the results: it says as much about a pair as any number of its games (${interval})`];
+  return [html`results of pairs deviate from one strength for each agent: it says as much about a pair as <b>${games(part.kappa)} games</b> of the pair do (${interval})`, `by chance alone, results would deviate at least as much with probability ${part.p_value === 0 ? "below 1e-300" : part.p_value.toPrecision(2)}`];
 }
 
 /** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. */
 function cycles(part, named) {
   if (!part.cycles.length) return ["none: the head-to-head majorities form no cycle"];
-  return part.cycles.map((/** @type {any} */ one) => `${[...one.agents, one.agents[0]].map(named).join(" › ")}, by head-to-head majorities of ${one.margins.join(", ")}`);
+  const tested = (/** @type {any} */ one) => (typeof one.proven !== "boolean" ? "" : one.proven ? "; proven" : "; not proven");
+  const told = part.cycles.map((/** @type {any} */ one) => `${[...one.agents, one.agents[0]].map(named).join(" › ")}, by head-to-head majorities of ${one.margins.join(", ")}${tested(one)}`);
+  return part.untested ? [...told, `not tested against chance: ${part.untested}`] : told;
 }
 
 /** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. */
@@ -96,16 +102,20 @@ function votes(part, named) {
   const told = [html`by majority of head-to-head results, ${top}; without <b>${least} ${unit}</b>, ${part.rival === null ? "a hidden agent" : named(part.rival)} would be level or ahead`];
   const places = Object.entries(part.elsewhere ?? {}).map(([method, rank]) => `${rank} by ${title(method)}`);
   if (places.length) told.push(`other boards rank ${alone ? "it" : "the best of them"} lower: ${places.join(", ")}`);
+  const unrated = (part.unrated_by ?? []).map(title);
+  if (unrated.length) told.push(`${unrated.join(", ")} ${unrated.length === 1 ? "does" : "do"} not rate ${alone ? "it" : "them"}`);
   if (part.votes.length) told.push(`${part.unit}: ${part.votes.join(", ")}`);
   return told;
 }
 
 /** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. */
 function disagree(part, named) {
-  if (!part.disputed.length) return [`none: one order of the ${part.agents} agents fits all boards`];
   const [far] = part.distances;
-  const most = far?.kendall ? [`${far.methods.map(title).join(" and ")} differ most: they ${ordersOf(far)}`] : [];
-  return [...part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`), ...most];
+  const opposed = part.disputed.length || part.distances.some((/** @type {any} */ one) => one.kendall > (one.tied ?? 0) / 2 + 1e-12);
+  const told = part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`);
+  told.push(!far?.kendall ? "none: all boards order the agents that they rate alike" : opposed ? `${far.methods.map(title).join(" and ")} differ most: they ${ordersOf(far)}` : "none: no two boards order two agents oppositely");
+  told.push(...part.methods.filter((/** @type {any} */ one) => one.rated < part.agents).map((/** @type {any} */ one) => `${title(one.method)} rates ${one.rated} of the ${part.agents} agents, and is compared by these alone`));
+  return part.left_out.length ? [...told, `not compared, because they rate too few agents: ${part.left_out.map(title).join(", ")}`] : told;
 }
 
 /** @param {any} part */

@@ -3,7 +3,7 @@ import { Live, boardUrl, pauseOf } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, wrapped } from "../chart.js";
 import { leftOut, nameOf, some } from "../format.js";
-import { bestForecaster, cyclicSays, ordersOf, question, strongestCycle, title } from "../methods.js";
+import { bestForecaster, cycleSays, ordersOf, provenCycle, question, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { missing } from "../past.js";
 import { Figure } from "../parts.js";
@@ -58,12 +58,11 @@ function believe(insight) {
   const found = insight?.findings;
   const named = (/** @type {string} */ agent) => nameOf(agent, insight);
   const { cyclicity, clones } = found ?? {};
-  if (!cyclicity || cyclicity.not_applicable || cyclicity.share === null) return null;
+  if (!cyclicity || cyclicity.not_applicable || typeof cyclicity.unexplained !== "number") return null;
   const copies = clones?.exact?.[0];
-  const cyclic = cyclicSays(found);
-  const strongest = strongestCycle(found, named);
-  const fits = cyclicity.within_noise ? "No cycle here is beyond noise: one order of strength fits the results, so ratings of one number for each agent describe them well." : "None of the results here are cyclic, so ratings of one number for each agent describe them well.";
-  const order = cyclic ? html`${cyclic}, and a rating of one number for each agent cannot show <a href=${cycles} onClick=${follow}>cycles</a>${strongest ? html`: <bdi>${strongest}</bdi>` : null}.` : fits;
+  const cyclic = cycleSays(provenCycle(found), named);
+  const fits = cyclicity.within_noise ? "No cycle here is proven, and one strength for each agent fits the results, so ratings of one number describe them well." : "No cycle of agents is proven here: an order can describe who beats whom.";
+  const order = cyclic ? html`Some agents here beat each other in a cycle, and a rating of one number for each agent cannot show <a href=${cycles} onClick=${follow}>cycles</a>: <bdi>${cyclic}</bdi>.` : fits;
   const text = [
     copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
     cyclic || copies ? "For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
