@@ -317,7 +317,7 @@ def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
             break
         if folded.state(pool, before.generation) is None and before.generation > 1:
             return _against_newer(folded, before, store)
-        seen = {name: _read_board(store, pool, name) for name in (*before.live_methods, *slice_boards(before.slices))}
+        seen = {name: _read_board(store, pool, name) for name in (*before.stored, *slice_boards(before.slices))}
         position = before.position
         folded.to(position)
         state = folded.state(pool, before.generation)

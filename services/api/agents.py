@@ -20,7 +20,7 @@ from services.api.context import Agent, Context, Here, Pool, agent_name, context
 from services.api.described import Described, problems
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
-from services.api.problems import ApiError, no_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, nothing_yet
 from services.api.slices import SliceText
 from services.boards import agent_history
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
@@ -150,7 +150,7 @@ async def list_agents(
     index = await here.agents.get(head, of_slice)
     read = partial(agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method, part=of_slice)
     known = partial(_known, here, head, index, hidden=hidden)
-    return await here.workers.searches.run(lambda: _listed(here, partial(read, provisional=here.settings.provisional, known=known())))
+    return await here.workers.searches.run(lambda: _listed(here, partial(read, known=known())))
 
 
 @get(
@@ -352,8 +352,7 @@ def _head(here: Context, pool: str, part: str = "") -> PoolHead:
     head = published(here, check_pool_name(pool)).head
     if head is None:
         raise nothing_yet(pool)
-    if not head.has_slice(part):
-        raise no_slice(pool, part)
+    check_slice(head, part)
     return head
 
 
@@ -392,7 +391,7 @@ def _profile(
     here: Context, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, hidden: bool, part: SliceName | None
 ) -> AgentProfile:
     known = KnownAgents(here.pool_agents.details(head.pool), None, hidden)
-    found = profile(here.store, head, index, name, now=here.clock(), provisional=here.settings.provisional, known=known, part=part)
+    found = profile(here.store, head, index, name, now=here.clock(), known=known, part=part)
     if found is None:
         raise _no_agent(here, head, name, part)
     return found

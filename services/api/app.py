@@ -123,11 +123,11 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     workers = Threads()
     indexes = AgentIndexes(partial(CheckpointStore, settings.checkpoint_url), workers.indexes)
     pool_agents = PoolAgents(indexes, directory)
-    build = partial(built, store, directory, settings.provisional, clock, pool_agents)
+    build = partial(built, store, directory, clock, pool_agents)
     answers = Answers(store.versions, workers.readers, build, clock, pool_agents)
     polls, past = Polls(answers), PastStates(log, directory.control.refresh, CheckpointStore(settings.checkpoint_url))
     feeds = Feeds(
-        answers, workers.readers, partial(rows_of_agents, store, provisional=settings.provisional), lambda pool: published(shared, pool),
+        answers, workers.readers, partial(rows_of_agents, store), lambda pool: published(shared, pool),
         most=settings.api_connections // 2, metrics=metrics,
     )  # fmt: skip
     shared = Context(

@@ -10,7 +10,6 @@ from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import QueryParameter
 
 from ratings_core.errors import InputError, MissingExtraError
-from ratings_core.methods.names import ONLINE
 from ratings_core.records.times import seconds
 from services.api.answers import Asked, tag_of
 from services.api.context import Method, Pool
@@ -84,8 +83,8 @@ OfGeneration: TypeAlias = Annotated[
 Shown: TypeAlias = Annotated[
     ShownProvisional,
     QueryParameter(
-        description="`exclude`: without provisional agents. `only`: provisional agents alone. A filter like `country`: ranks are those of "
-        "the complete board, `filter_place` counts the agents that are shown, and `cursor` continues."
+        description="`exclude`: without provisional agents, which follow the settled ones. `only`: provisional agents alone. A filter like "
+        "`country`: `filter_place` counts the agents that are shown, and `cursor` continues."
     ),
 ]
 Country: TypeAlias = Annotated[
@@ -147,9 +146,6 @@ class AskedBoard:
         if self.wanted.selects and past:
             rule = "must not be sent with position or at: details and games are those of now"
             raise InputError("country, organisation, tag, min_games", tuple(self.wanted), rule)
-        if past and self.provisional is not ShownProvisional.INCLUDE and self.method not in ONLINE:
-            rule = "must be left out for past solves, which keep no numbers of outcomes: final boards of seasons have them"
-            raise InputError("provisional", self.provisional.value, rule)
         if self.selects and (self.start is not None or self.agents is not None):
             rule = "must not be sent with start or agents: continue by a cursor"
             raise InputError("country, organisation, tag, min_games, provisional", (*self.wanted, self.provisional.value), rule)
@@ -235,7 +231,7 @@ def board_reply(request: Request, asked: AskedBoard, form: BoardFormat, made: tu
     body, tag, board = made
     headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache", "Vary": "Accept"}
     if form is not BoardFormat.JSON:  # also with 304: the same rows may be those of a newer board, whose cursor is another one
-        headers |= {f"Equirank-{name.title()}": str(getattr(board, name)) for name in ("generation", "position", "total")}
+        headers |= {f"Equirank-{name.title()}": str(getattr(board, name)) for name in ("generation", "position", "total", "ranked")}
         if isinstance(board.next, str):
             headers["Equirank-Next"] = board.next
         if isinstance(board.changed, bool):

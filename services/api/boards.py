@@ -12,7 +12,7 @@ from litestar.params import QueryParameter
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
-from services.api.answers import Asked
+from services.api.answers import Asked, tag_of
 from services.api.board_answers import AskedBoard, BoardFormats, OfGeneration, board_body, board_reply, format_of
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name, context, reads
 from services.api.described import Described, problems
@@ -21,8 +21,8 @@ from services.api.past_boards import past_board, past_boards, past_problems, pas
 from services.api.polls import sent
 from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
-from services.api.problems import ApiError, not_there_now, nothing_yet
-from services.api.replies import Boards, History, Value
+from services.api.problems import ApiError, check_slice, not_there_now, nothing_yet
+from services.api.replies import Boards, History, Value, fresh_reply
 from services.api.slices import SliceText, board_name, board_text
 from services.boards import filtered
 from services.boards import reading as boards
@@ -39,7 +39,6 @@ from services.boards.slice_boards import SliceName, activity_of, dimension_of, i
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.boards.visible_findings import visible_insight
-from services.runtime.settings import Provisional
 from services.solve.planning.jobs import JobStatus
 from services.solve.registry.choice import choices
 from services.wire.pools import check_pool_name
@@ -80,7 +79,6 @@ Summary: TypeAlias = Annotated[int, QueryParameter(ge=0, le=200, description="Nu
 def built(
     store: RedisStore,
     directory: Directory,
-    provisional: Provisional,
     clock: Callable[[], float],
     agents: PoolAgents,
     asked: Asked,
@@ -92,7 +90,7 @@ def built(
     """
     match asked.kind:
         case "boards":
-            return _summary(store, directory, provisional, clock(), agents, asked, known)
+            return _summary(store, directory, clock(), agents, asked, known)
         case "board":
             read: Callable[..., Board | None]
             if asked.selects:
@@ -100,7 +98,7 @@ def built(
                 read = partial(filtered.page, store, selection(agents, columns, asked), None, asked.rows)
             else:
                 read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
-            board = read(now=clock(), provisional=provisional)
+            board = read(now=clock())
             return None if board is None else agents.compared(agents.columns_of(board, store).board(board), store, clock())
         case "insight":
             found = insight(store.solved, asked.pool, now=clock())
@@ -114,9 +112,8 @@ def selection(agents: PoolAgents, columns: AgentColumns, asked: Asked) -> filter
 
 
 def _summary(
-    store: RedisStore, directory: Directory, provisional: Provisional, now: float, agents: PoolAgents, asked: Asked,
-    known: Mapping[str, Board],
-) -> Boards | None:  # fmt: skip
+    store: RedisStore, directory: Directory, now: float, agents: PoolAgents, asked: Asked, known: Mapping[str, Board]
+) -> Boards | None:
     head, created = store.live.head(asked.pool), directory.seen().get(asked.pool)
     if head is None and created is None:
         return None
@@ -130,11 +127,7 @@ def _summary(
         methods = found
         names = [part.board(method) for method in (*methods.live, *methods.solved)] if asked.rows else []
     unknown = [method for method in names if method not in known]
-    read = (
-        boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional, everyone=False)
-        if head and unknown
-        else []
-    )
+    read = boards.first_rows(store, head, unknown, count=asked.rows, now=now, everyone=False) if head and unknown else []
     columns = agents.columns(asked.pool, head, asked.part)
     shown = {**known, **{board.name: agents.compared(columns.board(board), store, now) for board in read}}
     counted = agents.last_day(head, now) if head and asked.rows and not asked.part else None
@@ -221,16 +214,32 @@ def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, read:
     operation_class=Described,
     responses=problems(404, 422, 503),
 )
-@reads
-def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11, part: SliceText = None) -> Board:
-    """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
-    provisional, name, board_of = here.settings.provisional, agent_name(agent), board_name(method, part)
-    around = partial(boards.around, here.store, pool, board_of, name, count=count, now=here.clock(), provisional=provisional)
+async def get_board_around(
+    request: Request,  # type: ignore[type-arg]
+    pool: Pool,
+    method: Method,
+    agent: Agent,
+    count: Count = 11,
+    part: SliceText = None,
+) -> Response[Board]:
+    """Return the rows around an agent. Answers 304 to If-None-Match if nothing changed.
+
+    Percent-encode the agent's name, including slashes.
+    """
+    here = context(request)
+    board = await here.workers.readers.run(partial(_around, here, pool, method, agent, count, part))
+    return fresh_reply(request, board, tag_of(board))
+
+
+def _around(here: Context, pool: str, method: str, agent: str, count: int, part: str | None) -> Board:
+    """The rows around an agent, with what is known of their agents. Raises `ApiError`."""
+    name, board_of = agent_name(agent), board_name(method, part)
+    around = partial(boards.around, here.store, pool, board_of, name, count=count, now=here.clock())
 
     def read() -> Board | None:
         return None if here.pool_agents.details(pool).is_hidden(name) else around()
 
-    board = read_or_raise(here, pool, board_of, f"agent {name!r} on a {board_text(method, part)}", read)
+    board = read_or_raise(here, pool, board_of, f"agent {name!r} on a {board_text(method, part)}", read, part)
     return here.pool_agents.compared(here.pool_agents.columns_of(board, here.store).board(board), here.store, here.clock())
 
 
@@ -239,7 +248,8 @@ def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count
 def list_solves(here: Here, pool: Pool, method: Method, part: SliceText = None) -> History:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
     name = board_name(method, part)
-    solves = read_or_raise(here, pool, name, f"solved {board_text(method, part)}", lambda: here.store.solved.history(pool, name) or None)
+    read = partial(here.store.solved.history, pool, name)
+    solves = read_or_raise(here, pool, name, f"solved {board_text(method, part)}", lambda: read() or None, part)
     return History(pool=pool, method=method, solves=solves, slice=part or msgspec.UNSET)
 
 
@@ -269,7 +279,7 @@ async def compare_solves(
     """
     before, after = when_of(against, since, ("against", "since")), when_of(position, until, ("position", "until"))
     head = await here.workers.readers.run(partial(here.store.live.head, check_pool_name(pool)))
-    live = head is not None and method in head.live_methods
+    live = head is not None and method in head.online
     if live or after is not None or since is not None:
         if before is None:
             what = f"{method} is an online method" if live else "with position or until, the method is solved at both"
@@ -289,7 +299,9 @@ def _changes_solved_again(here: Context, wanted: BoardChange) -> Difference:
     name = board_name(wanted.method, wanted.part or None)
     read = partial(past_solves, here, wanted.pool, name)
     with past_problems():
-        solves = read_or_raise(here, wanted.pool, name, f"solved {board_text(wanted.method, wanted.part or None)}", read)
+        solves = read_or_raise(
+            here, wanted.pool, name, f"solved {board_text(wanted.method, wanted.part or None)}", read, wanted.part or None
+        )
         found = solves.changes(wanted)
     return here.pool_agents.columns(wanted.pool, solves.head).difference(found)
 
@@ -305,7 +317,9 @@ def _changes_of_solved(here: Context, pool: str, method: str, against: int | Non
     """The difference between two kept solves. Raises `ApiError`, `InputError`."""
     name = board_name(method, part)
     read = partial(boards.changes, here.store.solved, pool, method, against, count, slice_text(part))
-    found = read_or_raise(here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read)
+    found = read_or_raise(
+        here, pool, name, f"two kept solves of {board_text(method, part).removeprefix('board ')} in this season", read, part
+    )
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 
@@ -314,11 +328,11 @@ def _answer_uncached(here: Context, asked: Asked) -> Value:
     if asked.kind == "insight":
         published(here, asked.pool)
         return insight(here.store.solved, asked.pool, now=here.clock())
-    read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, here.pool_agents, asked)
+    read = partial(built, here.store, here.directory, here.clock, here.pool_agents, asked)
     what = f"board {method_of(asked.method)}{' of this slice' if method_of(asked.method) != asked.method else ''}"
     if not asked.method:
         what = f"slice {asked.part} (GET /v1/pools/{asked.pool}/slices lists the slices)" if asked.part else "boards"
-    return cast("Value", read_or_raise(here, asked.pool, asked.method, what, read))
+    return cast("Value", read_or_raise(here, asked.pool, asked.method, what, read, asked.part or None))
 
 
 def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, count: int | None, *, everyone: bool) -> Board:
@@ -326,8 +340,7 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor 
 
     everyone: as of `services.boards.reading.board`; a cursor has its own choice.
     """
-    pool, method, store = asked.pool, asked.name, here.store
-    now, provisional = here.clock(), here.settings.provisional
+    pool, method, store, now = asked.pool, asked.name, here.store, here.clock()
     read: Callable[[], Board | None]
     if asked.agents is not None:
         names = [check_name(name, "agents") for name in asked.agents]
@@ -335,14 +348,13 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor 
     elif asked.selects:
         read = partial(_get_filtered, here, asked, cursor, count, everyone=everyone)
     elif count is None:
-        read = partial(boards.whole, store, pool, method, now=now, provisional=provisional)
+        read = partial(boards.whole, store, pool, method, now=now)
     elif isinstance(cursor, Cursor):
-        read = partial(boards.resumed, store, cursor, count=count, now=now, provisional=provisional)
+        read = partial(boards.resumed, store, cursor, count=count, now=now)
     else:
-        read = partial(boards.board, store, pool, method, start=asked.begin, count=count, everyone=everyone)
-        read = partial(read, now=now, provisional=provisional)
+        read = partial(boards.board, store, pool, method, start=asked.begin, count=count, now=now, everyone=everyone)
     try:
-        return read_or_raise(here, pool, method, board_text(asked.method, asked.part), read)
+        return read_or_raise(here, pool, method, board_text(asked.method, asked.part), read, asked.part)
     except boards.WithoutRow as error:
         published(here, pool)  # raises 503 if the store lost the pool in between
         raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
@@ -356,12 +368,12 @@ def _get_filtered(
     """Read rows that match filters. count, everyone: as of `_get_newest`. Raises `InputError`, `ReplacedBoard`."""
     columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool), slice_text(asked.part))
     selected = selection(here.pool_agents, columns, asked.asked())._replace(everyone=everyone)
-    now, provisional = here.clock(), here.settings.provisional
+    now = here.clock()
     if count is None:
-        return filtered.complete(here.store, selected._replace(everyone=True), now=now, provisional=provisional)
+        return filtered.complete(here.store, selected._replace(everyone=True), now=now)
     if not isinstance(cursor, FilterCursor):
-        return filtered.page(here.store, selected, None, count, now=now, provisional=provisional)
-    return filtered.page(here.store, selected._replace(everyone=cursor.everyone), cursor, count, now=now, provisional=provisional)
+        return filtered.page(here.store, selected, None, count, now=now)
+    return filtered.page(here.store, selected._replace(everyone=cursor.everyone), cursor, count, now=now)
 
 
 def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> Board | None:
@@ -369,7 +381,7 @@ def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> 
     hidden = [] if asked.hidden else [name for name in names if here.pool_agents.details(asked.pool).is_hidden(name)]
     if hidden:
         raise boards.WithoutRow(asked.method, hidden)
-    return boards.of_agents(here.store, asked.pool, asked.name, names, now=here.clock(), provisional=here.settings.provisional)
+    return boards.of_agents(here.store, asked.pool, asked.name, names, now=here.clock())
 
 
 def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | None, when: When, count: int | None) -> Board:
@@ -379,7 +391,8 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor | 
 
     def read(start: int, most: int) -> tuple[Board, str]:
         rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation, part)
-        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), partial(past_board, here, rows, now))
+        board = partial(past_board, here, rows, now)
+        page = read_or_raise(here, asked.pool, asked.name, board_text(asked.method, asked.part), board, asked.part)
         return page, boards.past_version(page)
 
     with past_problems():
@@ -399,13 +412,13 @@ def file_selection(here: Context, asked: AskedBoard) -> filtered.Selection:
     return selection(here.pool_agents, AgentColumns(here.pool_agents.details(asked.pool), None), asked.asked())._replace(everyone=True)
 
 
-def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None]) -> ReadT:
+def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None], part: str | None = None) -> ReadT:
     """Return the value that `read` reads from the store.
 
     Raises `ApiError` 404 if it does not exist, and 503 if the store lost it. It is read again after these checks, because it may have been
     published in between.
 
-    method: the board that `read` needs; empty if it needs none. what: what the pool lacks, for the error.
+    method: the board that `read` needs; empty if it needs none. what: what the pool lacks, for the error. part: the slice of the board.
     """
     value = read()
     if value is None or (isinstance(value, Boards) and value.pool.head is None):
@@ -415,6 +428,8 @@ def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callab
         value = read()
         if value is None and known.head is None:
             raise nothing_yet(pool)
+        if value is None and known.head is not None:
+            check_slice(known.head, slice_text(part))
     if value is not None:
         return value
     soon = "solved boards appear some seconds after a pool's first outcomes"

@@ -13,7 +13,7 @@ from services.api.boards import polled
 from services.api.context import Context, Here, Pool, context
 from services.api.described import Described, problems
 from services.api.pools import published
-from services.api.problems import ApiError, no_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, nothing_yet
 from services.api.slices import SliceText
 from services.boards.insight import Insight
 from services.boards.slice_boards import slice_text
@@ -84,8 +84,7 @@ def _head(here: Context, pool: str, part: str) -> PoolHead:
     head = published(here, pool).head
     if head is None:
         raise nothing_yet(pool)
-    if not head.has_slice(part):
-        raise no_slice(pool, part)
+    check_slice(head, part)
     return head
 
 

@@ -18,6 +18,8 @@ _WRONG_TYPE: Final = re.compile(r"Expected `(int|float|bool)(?: \| null)?`, got 
 _OUT_OF_BOUNDS: Final = re.compile(r"Expected `(int|float)(?: \| null)?` [<>]=? \S+")
 """What msgspec says of a number outside the parameter's bounds. It names one bound of two."""
 _TOO_LONG: Final = re.compile(r"Expected `(str|array)(?: \| null)?` of length <= (\d+)")
+_NAMED: Final = 5
+"""Most values of a parameter that an error repeats."""
 _KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 _BY_TIME: Final = {"position": ("at", "until"), "against": ("since",), "from": ("since",), "to": ("until",)}
 """Parameter of a log position -> the parameters of a route that name the same moment by time."""
@@ -62,7 +64,8 @@ def _text(request: Request, name: str, rule: str) -> str:  # type: ignore[type-a
     elif long := _TOO_LONG.fullmatch(rule):
         rule = f"must have at most {long[2]} {'characters' if long[1] == 'str' else 'values'}"
     sent = request.query_params.getall(name, [])
-    return f"{name} is {', '.join(map(repr, sent))}: {rule}" if sent else f"{name or 'request'}: {rule}"
+    more = f" and {len(sent) - _NAMED} more" if len(sent) > _NAMED else ""
+    return f"{name} is {', '.join(map(repr, sent[:_NAMED]))}{more}: {rule}" if sent else f"{name or 'request'}: {rule}"
 
 
 def _bounds(field: FieldDefinition) -> str:

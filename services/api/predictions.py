@@ -14,7 +14,7 @@ from services.api.bodies import LimitedBody
 from services.api.context import Agent, Context, Here, Pool, agent_name, reads
 from services.api.described import Decoded, Described, problems
 from services.api.pools import published
-from services.api.problems import ApiError, no_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, nothing_yet
 from services.api.slices import SliceText
 from services.boards.agent_index import AgentIndex
 from services.boards.fair_opponents import MOST, FairOpponents, fair_opponents
@@ -121,7 +121,7 @@ def list_fair_opponents(
     text = slice_text(part)
     read = partial(
         fair_opponents, here.store, agent=agent_name(agent), count=count, method=method, leading=here.pool_agents.leading_method(pool),
-        now=here.clock(), provisional=here.settings.provisional, part=text,
+        now=here.clock(), part=text,
     )  # fmt: skip
     return _read(here, pool, lambda head: read(head, leaves_out=here.pool_agents.details(head.pool).is_hidden), text)
 
@@ -146,8 +146,7 @@ def _head(here: Context, pool: str, part: str) -> PoolHead:
     head = published(here, check_pool_name(pool)).head
     if head is None:
         raise nothing_yet(pool)
-    if not head.has_slice(part):
-        raise no_slice(pool, part)
+    check_slice(head, part)
     return head
 
 

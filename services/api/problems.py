@@ -7,6 +7,7 @@ import msgspec
 from litestar import Response
 from litestar.response.base import ASGIResponse
 
+from services.boards.store.protocol import PoolHead
 from services.wire.refusals import Refusal
 
 PROBLEM_TYPE = "application/problem+json"
@@ -98,6 +99,17 @@ def not_there_now(what: str) -> ApiError:
 def no_slice(pool: str, part: str) -> ApiError:
     """The 404 error for a slice that a pool does not have."""
     return ApiError(404, "not found", f"pool {pool} has no slice {part}: GET /v1/pools/{pool}/slices lists its slices")
+
+
+def check_slice(head: PoolHead, part: str) -> None:
+    """Raise `ApiError` 404 if a pool does not have a slice. part: The slice; empty for all outcomes, which every pool has."""
+    if head.has_slice(part):
+        return
+    tag = part.partition(":")[0]
+    if tag in head.slices:
+        raise no_slice(head.pool, part)
+    rule = f"its setting `slices` names the tags that divide it ({', '.join(head.slices) or 'none'})"
+    raise ApiError(404, "not found", f"pool {head.pool} has no slice {part}, and no slices by the tag {tag}: {rule}")
 
 
 def nothing_yet(pool: str) -> ApiError:

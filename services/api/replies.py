@@ -313,10 +313,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     slice: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def fresh_reply(request: Request, value: Answered) -> Response[Answered]:  # type: ignore[type-arg]
-    """Return `value` as a JSON response with an ETag, or 304 if the client has that version."""
+def fresh_reply(request: Request, value: Answered, tag: str | None = None) -> Response[Answered]:  # type: ignore[type-arg]
+    """Return `value` as a JSON response with an ETag, or 304 if the client has that version. tag: None for the hash of the whole answer."""
     body = msgspec.json.encode(value)
-    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
+    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"' if tag is None else tag
     headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache"}
     known = tag in request.headers.get("if-none-match", "")
     response: Response[Any]

@@ -29,7 +29,6 @@ from services.api.feeds import Feed, Feeds
 from services.api.slices import SliceText
 from services.api.stream_events import Reader, Wanted, comment
 from services.boards.slice_boards import slice_text
-from services.boards.store.protocol import ACTIVITY
 from services.wire.pools import check_pool_name
 
 _KEEP_ALIVE_SECONDS: Final = 15.0
@@ -96,8 +95,8 @@ async def get_stream(
 def _checked(methods: list[str] | None) -> frozenset[str] | None:
     """Return the names of boards. A board that the pool lacks may appear later; a name that no method has is refused."""
     for method in methods or ():
-        if method not in RATERS and method not in METHODS and method != ACTIVITY:
-            raise InputError("methods", method, f"must be the name of a method, or {ACTIVITY}")
+        if method not in RATERS and method not in METHODS:
+            raise InputError("methods", method, "must be the name of a method")
     return None if methods is None else frozenset(methods)
 
 

@@ -16,7 +16,7 @@ from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
 from services.api.past_boards import past_problems
 from services.api.pools import published
-from services.api.problems import ApiError, no_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, nothing_yet
 from services.api.slices import SliceText, board_name
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.past_contents import when_of
@@ -94,8 +94,7 @@ async def explain_rating(
     asked = Asked(check_name(agent_name(agent), "agent"), flips, *moments, count)
     head = await here.workers.readers.run(partial(_head, here, check_pool_name(pool)))
     board, text = board_name(method, part), slice_text(part)
-    if not head.has_slice(text):
-        raise no_slice(pool, text)
+    check_slice(head, text)
     index = await traced_index(here, head, text) if method in head.online else None
     here.directory.refresh_soon()
     return await here.workers.explanations.run(partial(_explained, here, head, index, board, asked))
@@ -130,7 +129,7 @@ def _solved_board(here: Context, head: PoolHead, method: str) -> SolvedBoard:
 
     method: Name of the board.
     """
-    if method_of(method) in (*head.live_methods, INSIGHT):
+    if method_of(method) in (*head.stored, INSIGHT):
         raise ApiError(
             422,
             "no ratings of a method",

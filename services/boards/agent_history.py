@@ -73,7 +73,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         low: Lower end of the rating's interval by the solve, if it has one.
         high: Upper end of this interval.
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
-        rank: Rank by the solve.
+        rank: Rank by the solve; None if the agent was provisional.
         generation: Generation of the pool whose outcomes the solve counted.
         position: Log offset up to which the solve counted outcomes.
     """

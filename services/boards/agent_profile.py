@@ -12,11 +12,10 @@ from services.boards.agent_history import Streak, played
 from services.boards.agent_index import AgentIndex, NoIndex, outcomes_of
 from services.boards.known_agents import KnownAgents
 from services.boards.reading import Board
-from services.boards.slice_boards import SliceName
+from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.control.details import AgentDetails
-from services.runtime.settings import PROVISIONAL, Provisional
 from services.wire.pools import Kind
 
 _TASKS_LISTED: Final = 10
@@ -28,12 +27,13 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     Attributes:
         source: `live` or `solved`, as on boards.
         rating: Rating of the agent; None if the method cannot rate it.
-        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        rank: Rank of the agent among the settled ones. 1 is best, and equal ratings share a rank. None if the agent is provisional.
         total: Number of agents on the board.
+        ranked: Number of settled agents on the board.
         generation: Generation of the pool that the board is of.
         position: Log offset up to which outcomes were counted.
         age_seconds: Seconds since the board was published or solved.
-        provisional: Whether the rating is uncertain, as on boards.
+        provisional: Whether there is too little evidence for a rank, as on boards.
         low: Lower end of the rating's interval.
         high: Upper end of this interval.
         rank_low: Best rank in the rank's interval.
@@ -43,8 +43,9 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     source: str
     rating: float | None
-    rank: int
+    rank: int | None
     total: int
+    ranked: int
     generation: int
     position: int
     age_seconds: float
@@ -155,9 +156,15 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile(
-    store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float, provisional: Provisional = PROVISIONAL,
-    known: KnownAgents | None = None, part: SliceName | None = None,
-) -> AgentProfile | None:  # fmt: skip
+    store: RedisStore,
+    head: PoolHead,
+    index: AgentIndex | NoIndex,
+    name: str,
+    *,
+    now: float,
+    known: KnownAgents | None = None,
+    part: SliceName | None = None,
+) -> AgentProfile | None:
     """The profile of an agent; None if the agent is on no board of the pool or of the slice, or is left out.
 
     Args:
@@ -166,7 +173,6 @@ def profile(
         index: The index of the pool or the slice, of the generation of `head`; or why it is missing.
         name: Name of the agent.
         now: Seconds since 1970.
-        provisional: Rules that mark agents as provisional.
         known: What is known of the agents besides their games; None for nothing.
         part: Slice of the pool; None for all outcomes.
 
@@ -175,20 +181,20 @@ def profile(
     """
     if known is not None and known.leaves_out(name):
         return None
-    boards = reading.agent(store, head.pool, name, now=now, provisional=provisional, head=head, part=part)
-    if boards is None:
+    (counted,) = store.live.ratings_of(head, board_name(ACTIVITY, str(part or "")), [name])
+    boards = reading.agent(store, head.pool, name, now=now, head=head, part=part)
+    if boards is None and counted is None:
         return None
     games, scores, no_record = _record(index, name, now)
     times = played(index, name)
-    activity = boards.get(ACTIVITY)
     return AgentProfile(
         pool=head.pool,
         agent=name,
         generation=head.generation,
         position=head.position,
         age_seconds=reading.age(now, head.published_at),
-        outcomes=0 if activity is None else int(activity.rows[0].rating or 0.0),
-        methods={method: _method_rating(board) for method, board in boards.items() if method != ACTIVITY},
+        outcomes=int(counted or 0.0),
+        methods={method: _method_rating(board) for method, board in (boards or {}).items()},
         games=games,
         scores=scores,
         no_record=no_record,
@@ -199,7 +205,7 @@ def profile(
         slice=str(part) if part else msgspec.UNSET,
         slices={
             part: {method: _method_rating(board) for method, board in ratings.items()}
-            for part, ratings in reading.agent_slices(store, head, name, now=now, provisional=provisional).items()
+            for part, ratings in reading.agent_slices(store, head, name, now=now).items()
         },
     )
 
@@ -211,6 +217,7 @@ def _method_rating(board: Board) -> MethodRating:
         rating=row.rating,
         rank=row.rank,
         total=board.total,
+        ranked=board.ranked,
         generation=board.generation,
         position=board.position,
         age_seconds=board.age_seconds,

@@ -20,7 +20,6 @@ from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
 from services.control.details_records import PoolDetails
-from services.runtime.settings import PROVISIONAL, Provisional
 
 _PLACES_AT_ONCE: Final = 1000
 """Matches that a search reads at once after hidden agents were among the first ones."""
@@ -34,8 +33,8 @@ class FoundAgent(msgspec.Struct, frozen=True, kw_only=True):
         agent: Name of the agent.
         outcomes: Number of outcomes that it took part in.
         rating: Rating by the method of the answer; None if the method does not rate the agent.
-        rank: Rank by this method; None if the agent is not on its board.
-        provisional: Whether the rating is uncertain, as on boards.
+        rank: Rank by this method; None if the agent is provisional, or not on its board.
+        provisional: Whether there is too little evidence for a rank, as on boards.
         display_name: Name to show in place of the agent's name; None if it has none.
     """
 
@@ -107,7 +106,6 @@ def agent_list(
     cursor: str | None = None,
     count: int = 20,
     method: str | None = None,
-    provisional: Provisional = PROVISIONAL,
     known: KnownAgents | None = None,
     part: str = "",
 ) -> AgentList:
@@ -121,7 +119,6 @@ def agent_list(
         cursor: `next` of the answer before; None for the first agents.
         count: Largest number of agents.
         method: Method of ratings and ranks; None for the pool's first online method, or else its first solved method.
-        provisional: Rules that mark agents as provisional.
         known: What is known of the agents besides their games; None for nothing.
         part: Slice of the pool, such as `language:English`, which the pool has; empty for all outcomes.
 
@@ -131,7 +128,7 @@ def agent_list(
     """
     known = known or KnownAgents(PoolDetails())
     if isinstance(index, NoIndex):
-        return _without_index(store, head, index, query, cursor, count, method, provisional, known, part)
+        return _without_index(store, head, index, query, cursor, count, method, known, part)
     after, had_new = (None, False) if cursor is None else _after(head, query + part, cursor)
     places = _visible_places(index, known, query, after, count + 1 + had_new)
     if had_new:
@@ -139,7 +136,7 @@ def agent_list(
     new = [query] if cursor is None and not known.leaves_out(query) and _is_new(store, head, index, query, places, part) else []
     following, places = places[count - len(new) :], places[: count - len(new)]
     names = [*new, *(index.name(place.agent) for place in places)]
-    chosen, agents = _rated(store, head, names, method, provisional, known, part)
+    chosen, agents = _rated(store, head, names, method, known, part)
     last = places[-1] if places else _BEFORE_ALL
     return AgentList(
         pool=head.pool,
@@ -163,7 +160,6 @@ def _without_index(
     cursor: str | None,
     count: int,
     method: str | None,
-    provisional: Provisional,
     known: KnownAgents,
     part: str,
 ) -> AgentList:
@@ -173,10 +169,10 @@ def _without_index(
     if query:
         names = [query] if is_name(query) and _outcomes(store, head, [query], part)[0] is not None else []
     else:
-        pages = store.live.pages(head, [board_name(ACTIVITY, part)], 0, count)
+        pages = store.live.pages(head, [board_name(ACTIVITY, part)], 0, count)  # most outcomes first
         names = [row.agent for page in pages for row in page.rows]
     names = [name for name in names if not known.leaves_out(name)]
-    chosen, agents = _rated(store, head, names, method, provisional, known, part)
+    chosen, agents = _rated(store, head, names, method, known, part)
     return AgentList(
         pool=head.pool,
         generation=head.generation,
@@ -235,7 +231,7 @@ def _after(head: PoolHead, query: str, cursor: str) -> tuple[Place, bool]:
 
 
 def _rated(
-    store: RedisStore, head: PoolHead, names: Sequence[str], method: str | None, provisional: Provisional, known: KnownAgents, part: str
+    store: RedisStore, head: PoolHead, names: Sequence[str], method: str | None, known: KnownAgents, part: str
 ) -> tuple[str | None, list[FoundAgent]]:
     """The method of the ratings, and the agents of these names."""
     methods = _methods(store, head, part, solved=method is not None)
@@ -244,7 +240,7 @@ def _rated(
         what = f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"
         raise InputError("method", method[:100], f"must be a method with a board of {what}: {there}")
     chosen = method or next(iter(methods), None)
-    rows = reading.ratings(store, head, board_name(chosen, part), names, provisional=provisional) if chosen is not None else None
+    rows = reading.ratings(store, head, board_name(chosen, part), names) if chosen is not None else None
     agents = [
         FoundAgent(
             agent=name,
@@ -263,5 +259,5 @@ def _methods(store: RedisStore, head: PoolHead, part: str, *, solved: bool) -> l
     """Methods with ratings of the pool or the slice, online ones first. solved: also solved ones; otherwise only if there are no others."""
     if part:
         found = reading.methods_of_slice(store.solved, head, SliceName.parsed(part))
-        return [] if found is None else [method for method in (*found.live, *found.solved) if method != ACTIVITY]
+        return [] if found is None else [*found.live, *found.solved]
     return [*head.online, *(store.solved.methods(head.pool) if solved or not head.online else [])]

@@ -97,7 +97,7 @@ def compared(board: Board, solved: SolvedBoards, index: AgentIndex | NoIndex | N
 
 
 def _with_solve(board: Board, solved: SolvedBoards, since: float) -> Board:
-    kept = _solve_at(board, solved, since) if min(row.rank for row in board.rows) <= ROWS else None
+    kept = _solve_at(board, solved, since) if min((row.rank for row in board.rows if row.rank is not None), default=0) <= ROWS else None
     if kept is None:
         return board
     then = {row.agent: row for row in unpacked(kept.rows)}

@@ -12,7 +12,6 @@ from services.boards.predictions import Forecaster, OfPool, Record, UnknownAgent
 from services.boards.slice_boards import board_name
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
-from services.runtime.settings import Provisional
 
 MOST: Final = 200
 """Largest number of opponents of an answer."""
@@ -25,14 +24,14 @@ class FairOpponent(msgspec.Struct, frozen=True, kw_only=True):
         agent: Name of the opponent.
         rating: Its rating by the method of the answer.
         rank: Its rank by this method.
-        provisional: Whether its rating is based on few outcomes.
+        provisional: Whether it has too little evidence for a rank.
         expected_score: Expected score of the agent of the request in its next game against the opponent; 1/2 is even.
         tie: Probability of a tie.
     """
 
     agent: str
     rating: float
-    rank: int
+    rank: int | None
     provisional: bool
     expected_score: float
     tie: float
@@ -60,7 +59,7 @@ class FairOpponents(OfPool, frozen=True, kw_only=True):
 
 
 def fair_opponents(
-    store: RedisStore, head: PoolHead, agent: str, count: int, *, method: str | None, leading: str, now: float, provisional: Provisional,
+    store: RedisStore, head: PoolHead, agent: str, count: int, *, method: str | None, leading: str, now: float,
     leaves_out: Callable[[str], bool] = lambda _: False, part: str = "",
 ) -> FairOpponents:  # fmt: skip
     """The agents nearest to one by rating, in the order of how even the forecast of their game is.
@@ -78,7 +77,6 @@ def fair_opponents(
         method: Online method of the forecasts; None for `leading` if it forecasts, else the pool's first method that does.
         leading: The method that the pool's pages show first; empty for none.
         now: Seconds since 1970.
-        provisional: Rules that mark agents as provisional.
         leaves_out: Whether an agent is left out.
         part: Slice of the pool, such as `language:English`, which the pool has; empty for all outcomes.
 
@@ -90,9 +88,7 @@ def fair_opponents(
     chosen, live = _forecaster(head, method, leading, part)
     board = board_name(chosen, part)
     (name,) = known_agents(store, head, [agent], part)
-    around = (
-        None if leaves_out(name) else reading.around(store, head.pool, board, name, count=2 * count + 1, now=now, provisional=provisional)
-    )
+    around = None if leaves_out(name) else reading.around(store, head.pool, board, name, count=2 * count + 1, now=now)
     if around is None:
         raise UnknownAgents([name], part)
     rated = {row.agent: row.rating for row in around.rows if row.rating is not None and row.agent != name and not leaves_out(row.agent)}

@@ -14,11 +14,10 @@ from services.boards import reading
 from services.boards.agent_columns import Matching
 from services.boards.cursors import FilterCursor, ReplacedBoard, text_of
 from services.boards.reading import Board, ShownProvisional
-from services.boards.result import AgentRow
+from services.boards.result import LOTTERY, AgentRow
 from services.boards.slice_boards import method_of
-from services.boards.store.protocol import INSIGHT, PoolHead, StoreError
+from services.boards.store.protocol import INSIGHT, StoreError
 from services.boards.store.redis import RedisStore
-from services.runtime.settings import PROVISIONAL, Provisional
 
 _MOST_NAMED: Final = 20_000
 """Most agents that are looked up by their names for one page."""
@@ -52,7 +51,7 @@ class Selection(NamedTuple):
 
     def of(self, rows: Sequence[AgentRow | None]) -> list[tuple[int, AgentRow]]:
         """Index and row of the rows that match."""
-        named = [(index, row) for index, row in enumerate(rows) if row is not None and self.shown.has(row)]
+        named = [(index, row) for index, row in enumerate(rows) if row is not None and self.shown.allows(provisional=row.provisional)]
         matches = self.matching.among([row.agent for _, row in named])
         return [place for place, matched in zip(named, matches, strict=True) if matched]
 
@@ -63,14 +62,16 @@ class _Part(NamedTuple):
     Attributes:
         board: The board, with any rows.
         version: Version of the board; empty if it changed in between.
-        rows: Rows from an index on; None for an agent that left the board.
-        total: Number of rows that can be read.
+        start: Index of the first of the rows: the requested one, or a later one before which no row can match.
+        rows: Rows from this index on; None for an agent that left the board.
+        end: Index after the last row that can match.
     """
 
     board: Board
     version: str
+    start: int
     rows: Sequence[AgentRow | None]
-    total: int
+    end: int
 
 
 _Read: TypeAlias = Callable[[int, int], _Part | None]
@@ -95,9 +96,7 @@ class _Page(NamedTuple):
     ended: bool
 
 
-def page(
-    store: RedisStore, selected: Selection, cursor: FilterCursor | None, count: int, *, now: float, provisional: Provisional = PROVISIONAL
-) -> Board | None:
+def page(store: RedisStore, selected: Selection, cursor: FilterCursor | None, count: int, *, now: float) -> Board | None:
     """A page of the rows of a live or solved board that match. Returns None if there is no such board.
 
     Args:
@@ -106,20 +105,19 @@ def page(
         cursor: Where the page begins; None for the first page.
         count: Largest number of rows. A page has fewer if it is the last one, or after `MOST_EXAMINED` rows of the board.
         now: Seconds since 1970.
-        provisional: Rules that mark agents as provisional.
 
     Raises:
         ReplacedBoard: The board of the cursor was solved, and another is shown now; or too many agents match now for its kind of page.
         StoreError: The store does not answer, or a solved board was replaced while it was read.
     """
-    read_board = partial(reading.rows_and_version, store, selected.pool, selected.method, now=now, provisional=provisional)
+    read_board = partial(reading.rows_and_version, store, selected.pool, selected.method, now=now)
     first = read_board(0, 1)
     if first is None:
         return None
     by_name = _are_few(selected.matching, first[0]) if cursor is None else cursor.by_name
     if by_name and _number_of(selected.matching) > 2 * _MOST_NAMED:  # many more match than when the cursor was made
         raise ReplacedBoard(selected.pool, selected.method)
-    read = _by_name(store, selected, first[1], read_board, provisional) if by_name else _in_order(read_board, selected)
+    read = _by_name(store, selected, first[1], read_board) if by_name else _in_order(read_board, selected)
     if read is None:
         return None
     walked = _walk(read, selected, cursor, count)
@@ -144,21 +142,21 @@ def page_of_file(read: Callable[[int, int], tuple[Board, str]], selected: Select
     return _with_cursor(walked, selected, cursor, by_name=False)
 
 
-def complete(store: RedisStore, selected: Selection, *, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
+def complete(store: RedisStore, selected: Selection, *, now: float) -> Board | None:
     """All rows of a live or solved board that match. Returns None if there is no such board.
 
     Raises:
         InputError: The board is too large for an answer with all its rows, and too many agents match to look them up.
         StoreError: The store does not answer, or the board changes during every attempt.
     """
-    read_board = partial(reading.rows_and_version, store, selected.pool, selected.method, now=now, provisional=provisional)
+    read_board = partial(reading.rows_and_version, store, selected.pool, selected.method, now=now)
     first = read_board(0, 1)
     if first is None:
         return None
     if not _are_few(selected.matching, first[0]):
-        board = reading.whole(store, selected.pool, selected.method, now=now, provisional=provisional)
+        board = reading.whole(store, selected.pool, selected.method, now=now)
         return None if board is None else matching_rows(board, selected)
-    read = _by_name(store, selected, first[1], read_board, provisional)
+    read = _by_name(store, selected, first[1], read_board)
     part = None if read is None else read(0, _MOST_NAMED)
     if part is None:
         return None
@@ -202,20 +200,20 @@ def _walk(read: _Read, selected: Selection, cursor: FilterCursor | None, count: 
     least: Least number of rows of a read. The first read has no more rows than the page, because most agents may match.
     """
     rows, shown = list[AgentRow](), set[str]()
-    start = end = 0 if cursor is None else cursor.start
-    versions, board, ended, size = set[str](), None, False, min(count, _ROWS_A_READ)
-    while len(rows) < count and end < start + MOST_EXAMINED and not ended:
+    end = 0 if cursor is None else cursor.start
+    versions, board, ended, size, examined = set[str](), None, False, min(count, _ROWS_A_READ), 0
+    while len(rows) < count and examined < MOST_EXAMINED and not ended:
         part = read(end, max(size, least))
         if part is None:
             return None
         board, size = board or part.board, _ROWS_A_READ
         versions.add(part.version)
-        left = count - len(rows)
+        left, examined = count - len(rows), examined + len(part.rows)
         matches = [match for match in selected.of(part.rows) if match[1].agent not in shown][:left]  # a live board can change between reads
         rows += [row for _, row in matches]
         shown.update(row.agent for _, row in matches)
-        end += matches[-1][0] + 1 if len(matches) == left else len(part.rows)
-        ended = end >= part.total or not part.rows
+        end = part.start + (matches[-1][0] + 1 if len(matches) == left else len(part.rows))
+        ended = end >= part.end or not part.rows
     if board is None:
         return None
     if board.source != "live" and len(versions) > 1:
@@ -228,23 +226,25 @@ def _replaced_meanwhile(selected: Selection) -> StoreError:
 
 
 def _in_order(read_board: Callable[[int, int], tuple[Board, str] | None], selected: Selection) -> _Read:
-    """Reads the rows of a board in its order."""
+    """Reads the rows of a board in its order. Settled agents are first, so the others need not be examined to leave either out."""
 
     def read(start: int, count: int) -> _Part | None:
-        board_and_version = read_board(start, count)
-        if board_and_version is None:
+        read = read_board(start, count)
+        if read is not None and (first := selected.shown.of(read[0].ranked, read[0].total)[0]) > start:
+            start, read = first, read_board(first, count)
+        if read is None:
             return None
-        board, version = board_and_version
+        board, version = read
         most = board.total if selected.everyone else reading.support_of(board) or board.total
-        return _Part(board, version, board.rows[: max(0, most - start)], most)
+        end = selected.shown.of(board.ranked, most)[1]
+        return _Part(board, version, start, board.rows[: max(0, end - start)], end)
 
     return read
 
 
 def _by_name(
-    store: RedisStore, selected: Selection, version: str, read_board: Callable[[int, int], tuple[Board, str] | None],
-    provisional: Provisional,
-) -> _Read | None:  # fmt: skip
+    store: RedisStore, selected: Selection, version: str, read_board: Callable[[int, int], tuple[Board, str] | None]
+) -> _Read | None:
     """Reads the rows of the agents that match, in the order of the board. Returns None if there is no such board.
 
     version: that of the board before.
@@ -252,7 +252,7 @@ def _by_name(
     head, names = store.live.head(selected.pool), selected.matching.names()
     order: list[str] | None = None
     if head is not None and head.has_board(selected.method):
-        order = _live_order(store, head, selected.method, names)
+        order = [name for name, mark in store.live.in_order(head, selected.method, names) if selected.shown.allows(provisional=mark)]
     elif head is not None:
         order = _solved_order(store, selected, names)
     if head is None or order is None:
@@ -260,32 +260,26 @@ def _by_name(
 
     def read(start: int, count: int) -> _Part | None:
         chosen = order[start : start + count]
-        rows = reading.ratings(store, head, selected.method, chosen, provisional=provisional) if chosen else []
+        rows = reading.ratings(store, head, selected.method, chosen) if chosen else []
         newest = read_board(0, 1)
         if newest is None or rows is None:
             return None
         board, after = newest
         if board.source == "solved" and after != version:
             raise _replaced_meanwhile(selected)
-        return _Part(board, after if after == version else "", rows, len(order))
+        return _Part(board, after if after == version else "", start, rows, len(order))
 
     return read
 
 
-def _live_order(store: RedisStore, head: PoolHead, method: str, names: Sequence[str]) -> list[str]:
-    """The agents that are on a live board, in its order: best first, equal ratings by the bytes of names."""
-    rated = zip(names, store.live.ratings_of(head, method, names), strict=True)
-    return [name for _, _, name in sorted((-rating, name.encode(), name) for name, rating in rated if rating is not None)]
-
-
 def _solved_order(store: RedisStore, selected: Selection, names: Sequence[str]) -> list[str] | None:
-    """The agents that are on a solved board, in its order; None if there is no such board."""
+    """The agents of which a solved board has rows that can be shown, in its order; None if there is no such board."""
     if selected.method == INSIGHT or (placed := store.solved.places_of(selected.pool, selected.method, names)) is None:
         return None
     board, total, places = placed
-    support = board.result.extra.get("support") if method_of(selected.method) == reading.LOTTERY and not selected.everyone else None
-    most = len(support) if isinstance(support, list) else total
-    return sorted((name for name, place in places.items() if place < most), key=places.__getitem__)
+    support = reading.support_rows(board.result.extra) if method_of(selected.method) == LOTTERY and not selected.everyone else None
+    first, end = selected.shown.of(reading.ranked_of(board.result, total), total if support is None else support)
+    return sorted((name for name, place in places.items() if first <= place < end), key=places.__getitem__)
 
 
 def _placed(rows: Sequence[AgentRow], before: int) -> list[AgentRow]:

@@ -75,7 +75,7 @@ def _parquet(board: Board) -> bytes:
 
 def _table(arrow: Any, board: Board) -> Any:
     columns = [arrow.array([_value(getattr(row, name)) for row in board.rows], _kind(arrow, name)) for name in COLUMNS]
-    about = {name: str(getattr(board, name)) for name in ("pool", "method", "source", "generation", "position", "total")}
+    about = {name: str(getattr(board, name)) for name in ("pool", "method", "source", "generation", "position", "total", "ranked")}
     fields = [arrow.field(name, column.type) for name, column in zip(COLUMNS, columns, strict=True)]
     return arrow.Table.from_arrays(columns, schema=arrow.schema(fields, metadata=about))
 

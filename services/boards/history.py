@@ -27,20 +27,26 @@ Value = float | str | bool
 
 
 class Past(Basis, frozen=True, kw_only=True):
-    """One kept solve. total: Number of agents on its board."""
+    """One kept solve. total: Number of agents on its board. ranked: Number of those with a rank; None if evidence was not considered."""
 
     certificate: CertificateRow
     status: str
     seconds: float
     total: int
+    ranked: int | None = None
+    reason: str | None = None
 
 
 class PastRow(msgspec.Struct, frozen=True, array_like=True):
-    """A row of a kept solve. rank_low, rank_high, low, high: Ends of the intervals of rank and rating on the board then; None for none."""
+    """A row of a kept solve.
+
+    rank: None for a provisional agent. rank_low, rank_high, low, high: Ends of the intervals of rank and rating on the board then; None for
+    none.
+    """
 
     agent: str
     rating: float | None
-    rank: int
+    rank: int | None
     rank_low: int | None = None
     rank_high: int | None = None
     low: float | None = None
@@ -80,14 +86,14 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         agent: Name of the agent.
-        rank: Rank in the later solve.
+        rank: Rank in the later solve; None if the agent is provisional there.
         rating: Rating in the later solve.
-        rank_before: Rank in the earlier solve; None if the agent is below the rows that were kept of it.
+        rank_before: Rank in the earlier solve; None if the agent is provisional there, or below the rows that were kept of it.
         rating_before: Rating in the earlier solve.
     """
 
     agent: str
-    rank: int
+    rank: int | None
     rating: float | None
     rank_before: int | None
     rating_before: float | None
@@ -143,6 +149,8 @@ def kept(board: SolvedBoard) -> KeptSolve:
         status=result.status,
         seconds=result.seconds,
         total=len(result.agents) if board.total is msgspec.UNSET else board.total,
+        ranked=None if result.ranked is msgspec.UNSET else result.ranked,
+        reason=None if result.reason is msgspec.UNSET else result.reason,
     )
     rows = [PastRow(row.agent, row.rating, row.rank, row.rank_low, row.rank_high, row.low, row.high) for row in result.agents[:ROWS]]
     return KeptSolve(past, _packed(rows))
@@ -224,7 +232,8 @@ def _differ(rating: float | None, other: float | None, least: float) -> bool:
 
 
 def _largest_change_first(moved: Moved) -> tuple[float, float, str]:
-    ranks = abs(moved.rank - (ROWS + 1 if moved.rank_before is None else moved.rank_before))
+    now, before = (ROWS + 1 if rank is None else rank for rank in (moved.rank, moved.rank_before))
+    ranks = abs(now - before)
     return -ranks, -abs((moved.rating or 0.0) - (moved.rating_before or 0.0)), moved.agent
 
 
@@ -250,4 +259,4 @@ def _changed(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[st
 
 
 def _rows(rows: Sequence[PastRow]) -> list[AgentRow]:
-    return [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank) for row in rows]
+    return [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank, provisional=row.rank is None) for row in rows]

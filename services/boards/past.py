@@ -6,7 +6,6 @@ solves are kept.
 """
 
 import logging
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,13 +20,14 @@ from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
 from ratings_core.records.times import written
+from services.boards.evidence import TOO_LITTLE_EVIDENCE, few_outcomes, reason
 from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
 from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When, check_rated
 from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
 from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.beliefs import belief_intervals, believed
-from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
@@ -47,7 +47,7 @@ log = logging.getLogger("equirank.boards")
 class PastRows(NamedTuple):
     """A request for rows `start` to `start + most` of a past board.
 
-    provisional: Rules that mark agents as provisional. generation: Number of the generation whose boards are read; None for any. part:
+    provisional: The least evidence for a rank. generation: Number of the generation whose boards are read; None for any. part:
     Slice of the pool, such as `language:English`; empty for all outcomes.
     """
 
@@ -193,7 +193,7 @@ class PastBoards:
         head = self._store.live.head(rows.pool)
         if head is None:
             return None
-        if rows.method in head.live_methods:
+        if rows.method in head.online:
             return self._live(rows, head, now, begun=True).board
         return self._solved(rows, now)
 
@@ -243,7 +243,7 @@ class PastBoards:
             NotKept, StillFolding, SeveralGenerations, NoSlice, StoreError, LogError: As of `board`.
         """
         head = self._store.live.head(wanted.pool)
-        if head is None or wanted.method not in head.live_methods:
+        if head is None or wanted.method not in head.online:
             raise InputError("method", wanted.method, "must be a live board of the pool")
         begin, end = wanted.moments(head.position)
         asked = PastRows(wanted.pool, wanted.method, end, 0, ROWS, generation=wanted.generation, part=wanted.part)
@@ -354,11 +354,13 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
         made = _slice_generation(kind, made, entry, rows)
     agents = Roster.from_arrays(part(arrays, "agents"))
     rater = make_raters(kind, made.fold).get(rows.method)
-    if rater is None and rows.method != ACTIVITY:
+    if rater is None:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
-    model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
-    rated = None if rater is None else rated_agents(made, rows.method, np.asarray(arrays["activity"]), initial_agents(made, agents))
+    read, activity = _reader(arrays, rater, rows.method), np.asarray(arrays["activity"])
+    rated = rated_agents(made, rows.method, activity, initial_agents(made, agents))
     ids = np.arange(len(agents), dtype=np.int32) if rated is None else np.flatnonzero(rated).astype(np.int32)
+    provisional = few_outcomes(activity[ids], rows.provisional)
+    ranked = len(ids) - int(provisional.sum())
     return Board(
         pool=entry.pool,
         method=rows.method,
@@ -366,10 +368,13 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
         generation=entry.generation,
         position=entry.position,
         total=len(ids),
+        ranked=ranked,
         age_seconds=age(now, content.time),
-        rows=_rows(agents, ids, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
+        rows=_rows(agents, ids, provisional, float(time[0]) if len(time) else None, read, rater.beliefs, rows),
         outcomes=own.entry.outcomes,
-        intervals=belief_intervals(model),
+        status=TOO_LITTLE_EVIDENCE if len(ids) and not ranked else None,
+        reason=reason(rows.provisional.outcomes) if len(ids) and not ranked else msgspec.UNSET,
+        intervals=belief_intervals(rater.beliefs),
         slice=rows.part or msgspec.UNSET,
     )
 
@@ -377,40 +382,34 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
 def _slice_generation(kind: Kind, made: Generation, entry: PoolEntry, rows: PastRows) -> Generation:
     """How the slice of `rows` is folded. Raises `NoSlice` if the slices of its tag do not have the method."""
     dimension = SliceName.parsed(rows.part).dimension
-    if rows.method not in (*made.fold.slices.get(dimension, ()), ACTIVITY):
+    if rows.method not in made.fold.slices.get(dimension, ()):
         raise NoSlice(entry, rows.part, rows.method)
     return slice_generation(kind, made, dimension)
 
 
-def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:
-    """A function that reads the values of agents by id from a checkpoint: ratings by `rater`, or numbers of outcomes without a rater.
-
-    Only the state of the requested method is rebuilt from `arrays`.
-    """
-    if rater is None:
-        activity = np.asarray(arrays["activity"])
-        return lambda ids: Reading(activity[ids].astype(np.float64), None, activity[ids])
+def _reader(arrays: Arrays, rater: Rater[Any], method: str) -> Callable[[NDArray[np.int32]], Reading]:
+    """A function that reads ratings of agents by id from a checkpoint. Only the state of the method is rebuilt from `arrays`."""
     state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
     return lambda ids: rater.read(state, ids)
 
 
 def _rows(
-    agents: Roster, rated: NDArray[np.int32], time: float | None, read: Callable[[NDArray[np.int32]], Reading],
-    model: BeliefModel | None, asked: PastRows, *, marks: bool,
+    agents: Roster, rated: NDArray[np.int32], provisional: NDArray[np.bool_], time: float | None,
+    read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: PastRows,
 ) -> list[AgentRow]:  # fmt: skip
-    """The requested rows, best first; equal ratings are ordered by id.
+    """The requested rows, best first, and settled agents before provisional ones; equal ratings are ordered by id.
 
-    rated: Ids of the agents on the board. time: Pool time; None before the first outcome. marks: Whether agents with few outcomes or a
-    wide deviation are marked as provisional.
+    rated: Ids of the agents on the board. provisional: Whether each of them is. time: Pool time; None before the first outcome.
     """
-    ranking = Ranking.from_scores(read(rated).rating)
-    places = ranking.ids[asked.start : asked.start + asked.most]
-    ids = rated[places]
-    shown, settled = read(ids), asked.provisional
-    widest = math.inf if model is None else settled.deviation * model.newcomer
-    marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
-    values = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[places].tolist(), marked.tolist(), strict=True)
-    rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in values]
-    if model is None or shown.beliefs is None:
+    ratings, settled = read(rated).rating, np.flatnonzero(~provisional)
+    ranking, others = Ranking.from_scores(ratings[settled]), np.flatnonzero(provisional)
+    order = np.concatenate([settled[ranking.ids], others[Ranking.from_scores(ratings[others]).ids]])
+    ranks: list[int | None] = [*ranking.rank[ranking.ids].tolist(), *[None] * len(others)]
+    shown = slice(asked.start, asked.start + asked.most)
+    ids = rated[order[shown]]
+    reading = read(ids)
+    values = zip(agents.names(ids), reading.rating.tolist(), ranks[shown], strict=True)
+    rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=rank is None) for name, rating, rank in values]
+    if model is None or reading.beliefs is None:
         return rows
-    return [believed(row, belief, model, time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]
+    return [believed(row, belief, model, time) for row, belief in zip(rows, reading.beliefs.each(), strict=True)]

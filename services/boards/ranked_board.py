@@ -2,22 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.ranking import Ranking
+from services.boards.evidence import all_ranked
 from services.boards.result import SolvedBoard
 
 
 @dataclass(frozen=True, slots=True)
 class RankedBoard:
-    """Ranks on one board.
+    """Ranks on one board, of provisional agents as well: insight compares what methods make of all agents.
 
     Attributes:
         method: Name of the method.
         position: Log offset up to which the board counts outcomes.
-        rank: Name of each rated agent -> its competition rank, best first.
+        rank: Name of each rated agent -> its competition rank among all, best first.
     """
 
     method: str
@@ -27,8 +29,8 @@ class RankedBoard:
     @classmethod
     def of_board(cls, board: SolvedBoard) -> "RankedBoard":
         """Take the ranks of a solved board."""
-        rank = {row.agent: row.rank for row in board.result.agents if row.rating is not None}
-        return cls(board.result.method, board.position, rank)
+        ranks = {row.agent: row.rank for row in all_ranked(board.result).agents if row.rating is not None and row.rank is not None}
+        return cls(board.result.method, board.position, dict(sorted(ranks.items(), key=itemgetter(1))))
 
     @classmethod
     def of_ratings(cls, method: str, position: int, names: Sequence[str], ratings: NDArray[np.float64]) -> "RankedBoard":

@@ -112,7 +112,8 @@ class SolvedRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
         method: Name of the solved method.
         agent: Name of the agent.
         rating: Rating of the agent; None if the method cannot rate it.
-        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        rank: Rank of the agent among the settled ones. 1 is best, and equal ratings share a rank. None if the agent is provisional: it has
+            too little evidence for a rank.
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted.
         sequence: Number of the solve. Later solves have higher numbers.
@@ -128,7 +129,7 @@ class SolvedRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
     method: str
     agent: str
     rating: float | None
-    rank: int
+    rank: int | None
     generation: int
     position: int
     sequence: int

@@ -1,7 +1,6 @@
 """Boards for readers: one form of live and solved boards, for the API, the page and `equirank top`."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -9,20 +8,18 @@ import msgspec
 
 from ratings_core.errors import InputError
 from services.boards.cursors import Cursor, ReplacedBoard, cursor_of, digest
+from services.boards.evidence import TOO_LITTLE_EVIDENCE, reason
 from services.boards.history import Difference, KeptSolve, difference, unpacked
-from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
+from services.boards.result import LOTTERY, AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult, TaskRow
 from services.boards.slice_boards import SliceName, board_name, method_of, slice_of
 from services.boards.store.beliefs import belief_intervals
 from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.boards.store.solved import SolvedBoards
-from services.runtime.settings import PROVISIONAL, Provisional
 
 TRIES: Final = 5
 """Largest number of attempts to read a history. An attempt fails if a solve is published between its reads."""
 
-LOTTERY: Final = "maximal_lottery"
-"""The method whose ratings are probabilities, most of them 0. Ratings of Nash averages are payoffs, and differ outside the support."""
 MOST_ROWS: Final = 200_000
 """Most rows of an answer with all rows."""
 _ROWS_A_READ: Final = 5000
@@ -30,15 +27,19 @@ _ROWS_A_READ: Final = 5000
 
 
 class ShownProvisional(StrEnum):
-    """Which rows of a board are shown: all, those that are not provisional, or the provisional ones alone."""
+    """Which rows of a board are shown: all, those of settled agents, or those of provisional agents alone."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
     ONLY = "only"
 
-    def has(self, row: AgentRow) -> bool:
-        """Whether a row is shown."""
-        return self is ShownProvisional.INCLUDE or row.provisional == (self is ShownProvisional.ONLY)
+    def allows(self, *, provisional: bool) -> bool:
+        """Whether the row of an agent is shown. provisional: Whether the agent is."""
+        return self is ShownProvisional.INCLUDE or provisional == (self is ShownProvisional.ONLY)
+
+    def of(self, ranked: int, total: int) -> tuple[int, int]:
+        """Index of the first row that can be shown, and that after the last one. ranked: Number of settled agents, which come first."""
+        return ranked if self is ShownProvisional.ONLY else 0, min(ranked, total) if self is ShownProvisional.EXCLUDE else total
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +55,7 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of one board, best first.
+    """Rows of one board, best first: settled agents with their ranks, then provisional agents without one.
 
     Attributes:
         pool: Name of the pool.
@@ -64,11 +65,13 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted. A higher position is newer.
         total: Number of agents on the complete board.
+        ranked: Number of settled agents on the complete board. They come first, and ranks count them alone.
         age_seconds: Seconds since the board was published or solved.
         rows: The requested rows.
         outcomes: Number of outcomes that the solve counted.
         certificate: Proof of a solved result's quality.
-        status: How the solve ended.
+        status: How the solve ended. `too_little_evidence`, also on boards of online methods: all agents are provisional.
+        reason: Why no agent has a rank; absent if one has.
         seconds: Duration of the solve.
         error: Why the newest solve failed. The board is then the result of an earlier solve.
         version: Version of Equirank that solved.
@@ -96,6 +99,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     position: int
     total: int
+    ranked: int
     age_seconds: float
     rows: list[AgentRow]
     outcomes: int | None = None
@@ -116,6 +120,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
     season: str | msgspec.UnsetType = msgspec.UNSET
     slice: str | msgspec.UnsetType = msgspec.UNSET
+    reason: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def name(self) -> str:
@@ -137,7 +142,7 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True):
 
 def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
     """The methods with a board of a pool. Raises `StoreError`."""
-    return Methods(live=head.live_methods, solved=boards.methods(head.pool))
+    return Methods(live=head.online, solved=boards.methods(head.pool))
 
 
 def methods_of_slice(boards: SolvedBoards, head: PoolHead, part: SliceName) -> Methods | None:
@@ -145,13 +150,10 @@ def methods_of_slice(boards: SolvedBoards, head: PoolHead, part: SliceName) -> M
     dimension = head.slices.get(part.dimension)
     if dimension is None or not dimension.has(part.value):
         return None
-    return Methods(live=[*dimension.methods, ACTIVITY], solved=boards.methods(head.pool, part))
+    return Methods(live=dimension.methods, solved=boards.methods(head.pool, part))
 
 
-def board(
-    store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL,
-    everyone: bool = True,
-) -> Board | None:  # fmt: skip
+def board(store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, everyone: bool = True) -> Board | None:
     """Read rows `start` to `start + count` of a live or solved board. Returns None if there is no such board.
 
     Args:
@@ -161,18 +163,17 @@ def board(
         start: Index of the first row; 0 is the best agent.
         count: Largest number of rows.
         now: Seconds since 1970.
-        provisional: Rules that mark agents as provisional.
         everyone: Whether agents outside the support of a maximal lottery have rows; otherwise `Board.outside` is their number.
 
     Raises:
         StoreError: The store does not answer.
         InputError: A name or a number breaks a rule.
     """
-    read = rows_and_version(store, pool, method, start, count, now, provisional)
+    read = rows_and_version(store, pool, method, start, count, now)
     return None if read is None else _page_of(*read, start, everyone=everyone)
 
 
-def resumed(store: RedisStore, cursor: Cursor, *, count: int, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
+def resumed(store: RedisStore, cursor: Cursor, *, count: int, now: float) -> Board | None:
     """Read the page that begins at a cursor of a live or solved board. Returns None if there is no such board.
 
     Other arguments and errors are those of `board`.
@@ -180,7 +181,7 @@ def resumed(store: RedisStore, cursor: Cursor, *, count: int, now: float, provis
     Raises:
         ReplacedBoard: The board of the cursor was solved, and another solve is shown now.
     """
-    read = rows_and_version(store, cursor.pool, cursor.method, cursor.start, count, now, provisional)
+    read = rows_and_version(store, cursor.pool, cursor.method, cursor.start, count, now)
     return None if read is None else continued(*read, cursor)
 
 
@@ -193,7 +194,7 @@ def continued(page: Board, version: str, cursor: Cursor) -> Board:
     return _page_of(page, version, cursor.start, everyone=cursor.everyone)
 
 
-def whole(store: RedisStore, pool: str, method: str, *, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
+def whole(store: RedisStore, pool: str, method: str, *, now: float) -> Board | None:
     """Read all rows of a live or solved board. Returns None if there is no such board.
 
     A live board of at most `_ROWS_A_READ` rows is read in one step, also during a publication: some rows are then newer than the board's
@@ -204,11 +205,11 @@ def whole(store: RedisStore, pool: str, method: str, *, now: float, provisional:
         StoreError: The store does not answer, or a board of more than `_ROWS_A_READ` rows changes during every attempt.
     """
     for _ in range(TRIES):
-        first = board(store, pool, method, start=0, count=_ROWS_A_READ, now=now, provisional=provisional)
+        first = board(store, pool, method, start=0, count=_ROWS_A_READ, now=now)
         if first is None:
             return None
         check_size(first)
-        rows = _rest(store, first, now, provisional)
+        rows = _rest(store, first, now)
         if rows is not None:
             return msgspec.structs.replace(first, rows=rows, next=None)
     rule = "its rows were being written at each attempt, or a publication was interrupted: read pages by a cursor, or a past board"
@@ -221,9 +222,7 @@ def check_size(page: Board) -> None:
         raise InputError("count", "all", f"must be given: the board has {page.total} rows, and one answer at most {MOST_ROWS}")
 
 
-def of_agents(
-    store: RedisStore, pool: str, method: str, names: Sequence[str], *, now: float, provisional: Provisional = PROVISIONAL
-) -> Board | None:
+def of_agents(store: RedisStore, pool: str, method: str, names: Sequence[str], *, now: float) -> Board | None:
     """Read the rows of some agents, in the order of their names. Returns None if there is no such board.
 
     Each row of a live board is read by itself, and is at least as new as the board's position.
@@ -238,13 +237,13 @@ def of_agents(
     head = store.live.head(pool)
     if head is not None and head.has_board(method):
         shown = [page for page in store.live.rows_of(head, method, names) if page is not None]
-        rows = [row for page in shown for row in _live_rows(page, provisional)]
-        found = _of_live(shown[0], now, provisional) if shown else None
+        rows = [row for page in shown for row in page.rows]
+        found = _of_live(shown[0], now) if shown else None
     else:
         solved = store.solved.rows_of(pool, method, names) if method != INSIGHT else None
         if solved is None:
             return None
-        found = of_solved(*solved, now, provisional)
+        found = of_solved(*solved, now)
         rows = found.rows
     held = {row.agent for row in rows}
     if missing := [name for name in names if name not in held]:
@@ -270,24 +269,21 @@ def with_next(page: Board, version: str, start: int) -> Board:
     return msgspec.structs.replace(page, next=cursor.text())
 
 
-def around(
-    store: RedisStore, pool: str, method: str, agent: str, *, count: int, now: float, provisional: Provisional = PROVISIONAL
-) -> Board | None:
+def around(store: RedisStore, pool: str, method: str, agent: str, *, count: int, now: float) -> Board | None:
     """Read `count` rows with the agent in the middle. Returns None if there is no such board, or if the agent is not on it.
 
     Other arguments and errors are those of `board`.
     """
-    page = store.live.around(pool, method, agent, count)
+    page = None if method_of(method) == ACTIVITY else store.live.around(pool, method, agent, count)
     if page is not None:
-        return _of_live(page, now, provisional)
+        return _of_live(page, now)
     solved = store.solved.around(pool, method, agent, count)
-    return None if solved is None else of_solved(*solved, now, provisional)
+    return None if solved is None else of_solved(*solved, now)
 
 
 def agent(
-    store: RedisStore, pool: str, name: str, *, now: float, provisional: Provisional = PROVISIONAL, head: PoolHead | None = None,
-    part: SliceName | None = None,
-) -> dict[str, Board] | None:  # fmt: skip
+    store: RedisStore, pool: str, name: str, *, now: float, head: PoolHead | None = None, part: SliceName | None = None
+) -> dict[str, Board] | None:
     """Method -> the board with the agent's row only; None if the agent is on no board of the pool, or of the slice.
 
     Args:
@@ -295,7 +291,6 @@ def agent(
         pool: Name of the pool.
         name: Name of the agent.
         now: Seconds since 1970.
-        provisional: Rules that mark agents as provisional.
         head: Head of the pool, if it was read already.
         part: Slice of the pool; None for all outcomes.
 
@@ -307,18 +302,16 @@ def agent(
         methods = None if head is None else methods_of_slice(store.solved, head, part)
         names = ([], []) if methods is None else ([*map(part.board, methods.live)], [*map(part.board, methods.solved)])
     else:
-        names = [] if head is None else head.live_methods, store.solved.methods(pool)
+        names = [] if head is None else head.online, store.solved.methods(pool)
     live = [] if head is None else store.live.pages_around(head, names[0], name, 1)
-    found = {method_of(page.method): _of_live(page, now, provisional) for page in live}
+    found = {method_of(page.method): _of_live(page, now) for page in live}
     for board in names[1]:
         if (solved := store.solved.around(pool, board, name, 1)) is not None:
-            found[method_of(board)] = of_solved(*solved, now, provisional)
+            found[method_of(board)] = of_solved(*solved, now)
     return found or None
 
 
-def agent_slices(
-    store: RedisStore, head: PoolHead, name: str, *, now: float, provisional: Provisional = PROVISIONAL
-) -> dict[str, dict[str, Board]]:
+def agent_slices(store: RedisStore, head: PoolHead, name: str, *, now: float) -> dict[str, dict[str, Board]]:
     """Slice -> method -> the slice's board with the agent's row only, for the slices in which the agent has a row.
 
     Arguments and errors as of `agent`. Takes one round trip; none in a pool without slices.
@@ -332,54 +325,46 @@ def agent_slices(
     found: dict[str, dict[str, Board]] = {}
     for page in store.live.pages_around(head, list(boards), name, 1) if boards else ():
         part, method = boards[page.method]
-        found.setdefault(part, {})[method] = _of_live(page, now, provisional)
+        found.setdefault(part, {})[method] = _of_live(page, now)
     return found
 
 
-def rows_of_agents(
-    store: RedisStore, head: PoolHead, methods: Methods, agents: Sequence[str], *, provisional: Provisional = PROVISIONAL
-) -> dict[str, dict[str, AgentRow]]:
+def rows_of_agents(store: RedisStore, head: PoolHead, methods: Methods, agents: Sequence[str]) -> dict[str, dict[str, AgentRow]]:
     """Agent -> method -> the agent's row on its board, for the given boards. Agents without a row have an empty entry.
 
     Takes one round trip for each live board, and two for each solved board. Raises `StoreError`.
     """
     rows: dict[str, dict[str, AgentRow]] = {name: {} for name in agents}
     for method in [*methods.live, *methods.solved]:
-        for name, row in zip(agents, ratings(store, head, method, agents, provisional=provisional) or [], strict=False):
+        for name, row in zip(agents, ratings(store, head, method, agents) or [], strict=False):
             if row is not None:
                 rows[name][method] = row
     return rows
 
 
-def ratings(
-    store: RedisStore, head: PoolHead, method: str, agents: Sequence[str], *, provisional: Provisional = PROVISIONAL
-) -> list[AgentRow | None] | None:
+def ratings(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> list[AgentRow | None] | None:
     """The row of each agent on one board; None for agents that are not on it. Returns None if there is no such board.
 
     Raises `StoreError`.
     """
     if head.has_board(method):
         pages = store.live.rows_of(head, method, agents)
-        return [None if page is None else _live_rows(page, provisional)[0] for page in pages]
+        return [None if page is None else page.rows[0] for page in pages]
     solved = store.solved.rows_of(head.pool, method, agents)
     if solved is None:
         return None
-    board, total = solved
-    rows = {row.agent: row for row in _marked_solved(board.result.agents, total, provisional)}
+    rows = {row.agent: row for row in solved[0].result.agents}
     return [rows.get(name) for name in agents]
 
 
-def first_rows(
-    store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL,
-    everyone: bool = True,
-) -> list[Board]:  # fmt: skip
+def first_rows(store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, everyone: bool = True) -> list[Board]:
     """The first `count` rows of several boards of a pool: live boards (as of `head`), then solved boards. Missing boards are left out.
 
     everyone: as of `board`. Raises `StoreError`.
     """
-    live = [_of_live(page, now, provisional) for page in store.live.pages(head, methods, 0, count)]
+    live = [_of_live(page, now) for page in store.live.pages(head, methods, 0, count)]
     others = set(methods) - {board.name for board in live}
-    solved = [_solved_rows(store.solved, head.pool, method, 0, count, now, provisional) for method in methods if method in others]
+    solved = [_solved_rows(store.solved, head.pool, method, 0, count, now) for method in methods if method in others]
     return live + [_page_of(*read, 0, everyone=everyone) for read in solved if read is not None]
 
 
@@ -423,27 +408,23 @@ def keeps_changing(pool: str, method: str) -> StoreError:
 
 def past_version(page: Board) -> str:
     """Version of a past board."""
-    return digest(page.generation, page.position, page.total, page.outcomes, page.seconds, page.certificate)
+    return digest(page.generation, page.position, page.total, page.ranked, page.outcomes, page.seconds, page.certificate)
 
 
-def rows_and_version(
-    store: RedisStore, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
-) -> tuple[Board, str] | None:
+def rows_and_version(store: RedisStore, pool: str, method: str, start: int, count: int, now: float) -> tuple[Board, str] | None:
     """Rows of a board, and the version of the board; the version is empty for a live board that was being written."""
-    page = store.live.page(pool, method, start, count)
+    page = None if method_of(method) == ACTIVITY else store.live.page(pool, method, start, count)
     if page is not None:
-        return _of_live(page, now, provisional), digest(page.publication, page.total) if page.publication else ""
-    return _solved_rows(store.solved, pool, method, start, count, now, provisional)
+        return _of_live(page, now), digest(page.publication, page.total) if page.publication else ""
+    return _solved_rows(store.solved, pool, method, start, count, now)
 
 
-def _solved_rows(
-    boards: SolvedBoards, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
-) -> tuple[Board, str] | None:
+def _solved_rows(boards: SolvedBoards, pool: str, method: str, start: int, count: int, now: float) -> tuple[Board, str] | None:
     solved = boards.page(pool, method, start, count) if method != INSIGHT else None
     if solved is None:
         return None
     shown, total = solved
-    return of_solved(shown, total, now, provisional), digest(*shown.solve, total)
+    return of_solved(shown, total, now), digest(*shown.solve, total)
 
 
 def _page_of(page: Board, version: str, start: int, *, everyone: bool) -> Board:
@@ -451,7 +432,7 @@ def _page_of(page: Board, version: str, start: int, *, everyone: bool) -> Board:
 
 
 def _without_outside(page: Board, start: int) -> Board:
-    """The page of a maximal lottery without the agents outside of its support, which come last; another board as it is."""
+    """The page of a maximal lottery without the agents after its support; another board as it is."""
     support = support_of(page)
     if support is None:
         return page
@@ -459,18 +440,23 @@ def _without_outside(page: Board, start: int) -> Board:
 
 
 def support_of(page: Board) -> int | None:
-    """Number of agents in the support of a maximal lottery, which come first; None for another board."""
-    support = page.extra.get("support") if page.source == "solved" and page.method == LOTTERY else None
-    return len(support) if isinstance(support, list) else None
+    """Number of first rows that contain the support of a maximal lottery; None for another board."""
+    return support_rows(page.extra) if page.source == "solved" and page.method == LOTTERY else None
 
 
-def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional) -> list[AgentRow] | None:
+def support_rows(extra: Mapping[str, object]) -> int | None:
+    """The same by `extra` of a maximal lottery. Boards of earlier releases begin with their support."""
+    rows, support = extra.get("support_rows"), extra.get("support")
+    return rows if isinstance(rows, int) else len(support) if isinstance(support, list) else None
+
+
+def _rest(store: RedisStore, first: Board, now: float) -> list[AgentRow] | None:
     """All rows of the board of its first page; None if it changed in between."""
     rows, page = list(first.rows), first
     while isinstance(page.next, str):
         cursor = cursor_of(page.next, first.pool, first.name)
         try:
-            after = resumed(store, cursor, count=_ROWS_A_READ, now=now, provisional=provisional)
+            after = resumed(store, cursor, count=_ROWS_A_READ, now=now)
         except ReplacedBoard:
             return None
         if after is None or after.changed is True or after.intervals != first.intervals:  # a solve's intervals may arrive later
@@ -480,9 +466,9 @@ def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional)
     return rows if len(rows) == first.total else None
 
 
-def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
+def _of_live(page: BoardPage, now: float) -> Board:
     head, method = page.head, method_of(page.method)
-    part = slice_of(head.slices, page.method)
+    part, without = slice_of(head.slices, page.method), page.total > 0 and page.ranked == 0 and head.provisional_outcomes is not None
     return Board(
         pool=head.pool,
         method=method,
@@ -490,36 +476,17 @@ def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
         generation=head.generation,
         position=head.position,
         total=page.total,
+        ranked=page.ranked,
         age_seconds=age(now, head.published_at),
-        rows=_live_rows(page, provisional),
+        rows=page.rows,
+        status=TOO_LITTLE_EVIDENCE if without else None,
+        reason=reason(head.provisional_outcomes or 0) if without else msgspec.UNSET,
         intervals=belief_intervals(head.beliefs.get(method)),
         slice=msgspec.UNSET if part is None else str(part),
     )
 
 
-def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
-    """The rows of a live page. Agents with few outcomes, or with a deviation above the rule's share of a new agent's, are provisional."""
-    if method_of(page.method) == ACTIVITY:
-        return page.rows
-    model = page.head.beliefs.get(method_of(page.method))
-    widest = math.inf if model is None else provisional.deviation * model.newcomer
-    counted_rows = zip(page.rows, page.outcomes, strict=True)
-    return [_marked(row, provisional=count < provisional.outcomes or (row.deviation or 0.0) > widest) for row, count in counted_rows]
-
-
-def _marked_solved(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
-    """The rows of a solved board. Agents with few outcomes or opponents are marked as provisional.
-
-    total: Number of agents on the board.
-    """
-    return [_marked(row, provisional=provisional.lacks_evidence(row.outcomes, row.opponents, total)) for row in rows]
-
-
-def _marked(row: AgentRow, *, provisional: bool) -> AgentRow:
-    return msgspec.structs.replace(row, provisional=True) if provisional else row
-
-
-def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisional) -> Board:
+def of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
     """A solved board as readers see it, with the rows that `solved` has. total: Number of agents on the complete board."""
     result = solved.result
     return Board(
@@ -529,11 +496,13 @@ def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisio
         generation=solved.generation,
         position=solved.position,
         total=total,
+        ranked=ranked_of(result, total),
         age_seconds=age(now, solved.solved_at),
-        rows=_marked_solved(result.agents, total, provisional),
+        rows=result.agents,
         outcomes=solved.outcomes,
         certificate=result.certificate,
         status=result.status,
+        reason=result.reason,
         seconds=result.seconds,
         error=solved.error,
         version=solved.version,
@@ -544,14 +513,28 @@ def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisio
     )
 
 
+def ranked_of(result: SolveResult, total: int) -> int:
+    """Number of settled agents on a solved board with `total` agents. Earlier releases, and final boards of theirs, ranked all."""
+    return total if result.ranked is msgspec.UNSET else result.ranked
+
+
 def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, now: float, part: str = "") -> Board:
     """A kept solve as a board, with rows `start` to `start + count` of the best rows that it keeps.
 
-    No agent is marked as provisional, because a kept solve has no numbers of outcomes and opponents. part: Slice that was solved; empty for
-    all outcomes.
+    Agents are provisional as they were on the board of then. part: Slice that was solved; empty for all outcomes.
     """
     past, shown = kept.past, unpacked(kept.rows)[start : start + count]
-    rows = [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank, rank_low=row.rank_low, rank_high=row.rank_high) for row in shown]
+    rows = [
+        AgentRow(
+            agent=row.agent,
+            rating=row.rating,
+            rank=row.rank,
+            rank_low=row.rank_low,
+            rank_high=row.rank_high,
+            provisional=row.rank is None,
+        )
+        for row in shown
+    ]
     return Board(
         pool=pool,
         method=method,
@@ -559,11 +542,13 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
         generation=past.generation,
         position=past.position,
         total=past.total,
+        ranked=past.total if past.ranked is None else past.ranked,
         age_seconds=age(now, past.solved_at),
         rows=rows,
         outcomes=past.outcomes,
         certificate=past.certificate,
         status=past.status,
+        reason=past.reason or msgspec.UNSET,
         seconds=past.seconds,
         version=past.version,
         slice=part or msgspec.UNSET,

@@ -8,6 +8,8 @@ import msgspec
 from services.boards.slice_boards import board_name
 
 VERSION: Final = version("equirank")
+LOTTERY: Final = "maximal_lottery"
+"""The method whose ratings are probabilities, most of them 0. Ratings of Nash averages are payoffs, and differ outside the support."""
 PENDING: Final = "pending"
 """Status of a board that is not solved yet in the present season."""
 
@@ -30,21 +32,20 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         agent: Name of the agent.
         rating: Rating of the agent; None if the method cannot rate it.
-        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        rank: Rank of the agent among the settled ones. 1 is best, and equal ratings share a rank. None if the agent is provisional.
         low: Lower end of the rating's interval, if one was computed.
         high: Upper end of this interval.
         deviation: Standard deviation of an online method's belief about the agent, at the pool time. Only for methods with beliefs.
-        rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
+        rank_before: Rank in the previous solve; absent for an agent that had none, and on live boards.
         earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank
             the agent, or kept only rows above it.
         earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest
             half a million duels.
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
-        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few
-            outcomes or opponents.
-        outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Only on solved boards of
-            pools.
+        provisional: Whether there is too little evidence for a rank: the agent has few outcomes, or on solved boards few opponents.
+            Provisional agents follow the settled ones.
+        outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Absent on past boards.
         opponents: Number of other agents that it met in the games that the solve counted. Only on solved boards of pools of games.
         display_name: Name to show in place of the agent's name. This and the following fields are absent where they are not known.
         country: ISO 3166-1 alpha-2 code.
@@ -62,7 +63,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     agent: str
     rating: float | None
-    rank: int
+    rank: int | None
     low: float | None = None
     high: float | None = None
     deviation: float | None = None
@@ -153,13 +154,15 @@ class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         method: Name of the method.
         input: Kind of the input: games, pairs, margins, profile or scores.
-        agents: A row for each agent, best agent first.
+        agents: A row for each agent, best agent first; on boards of pools, settled agents before provisional ones.
         certificate: Proof of the result's quality.
-        status: How the solve ended.
+        status: How the solve ended; `too_little_evidence` if it ended well and all agents are provisional.
         seconds: Duration of the solve.
         tasks: A row for each task, if the method rates tasks.
         extra: Further fields of the method, such as a lottery, its parameters, or what was left out.
         intervals: Description of the rows' intervals; unset before they are computed.
+        ranked: Number of settled agents, which come first. Absent where evidence was not considered: all agents then have ranks.
+        reason: Why no agent has a rank; absent if one has.
     """
 
     method: str
@@ -171,6 +174,8 @@ class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[TaskRow] = []
     extra: dict[str, object] = {}
     intervals: Intervals | msgspec.UnsetType = msgspec.UNSET
+    ranked: int | msgspec.UnsetType = msgspec.UNSET
+    reason: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):

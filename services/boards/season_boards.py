@@ -14,7 +14,7 @@ from services.boards.reading import Board, WithoutRow, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.slice_boards import board_name, is_sliced
 from services.boards.store.keys import check_method
-from services.boards.store.protocol import ACTIVITY, Building, PoolHead, StoreError
+from services.boards.store.protocol import Building, PoolHead, StoreError
 from services.checkpoints.objects import BadObject
 from services.control import seasons
 from services.control.records import ControlState, Generation
@@ -89,7 +89,7 @@ class SeasonBoards:
             start: Index of the first row.
             count: Largest number of rows.
             now: Seconds since 1970.
-            provisional: Rules that mark agents as provisional.
+            provisional: The least evidence for a rank on final boards of online methods.
             agents: Names of agents; None for rows by their place.
             part: Slice of the pool, such as `language:English`; empty for all outcomes.
 
@@ -145,7 +145,7 @@ class SeasonBoards:
         """The requested rows. Raises `NoSeason`, `OSError`, `BadObject`."""
         live = _live_methods(control, end)
         if rows.method in live:
-            wanted = ["agents.", "activity", "pool_time", *([] if rows.method == ACTIVITY else [f"online.{rows.method}."])]
+            wanted = ["agents.", "activity", "pool_time", f"online.{rows.method}."]
             arrays = self._files.arrays(end, None if rows.part else wanted)
             try:
                 return board_of_content(PastContent(end.entry, end.ended_at, arrays), control, rows, now)
@@ -158,7 +158,7 @@ class SeasonBoards:
             raise NoSeason(f"season {end.season} of pool {end.entry.pool} has no final board {asked} (yet); it has {there}")
         result = board.result
         shown = msgspec.structs.replace(result, agents=result.agents[rows.start : rows.start + rows.most])
-        return of_solved(msgspec.structs.replace(board, result=shown), len(result.agents), now, rows.provisional)
+        return of_solved(msgspec.structs.replace(board, result=shown), len(result.agents), now)
 
 
 def _waits_for(season: SeasonView, pool: str, head: PoolHead | None) -> str | None:
@@ -196,7 +196,7 @@ def _waits_for_build(season: SeasonView, building: Building | None, resume: str)
 def _live_methods(control: ControlState, end: SeasonEnd) -> list[str]:
     """Names of the live boards of a season."""
     made: Generation | None = control.generations.get(end.entry.pool, {}).get(end.entry.generation)
-    return [] if made is None else [*made.fold.methods(control.pools[end.entry.pool].kind), ACTIVITY]
+    return [] if made is None else list(made.fold.methods(control.pools[end.entry.pool].kind))
 
 
 def _of_agents(page: Board, agents: Sequence[str]) -> Board:

@@ -18,7 +18,7 @@ from ratings_core.records.tag_keys import MAX_TAG_BYTES
 _MARK: Final = "~"
 _HASH_BYTES: Final = 8
 ACTIVITY: Final = "outcomes"
-"""Name of the live board with each agent's number of outcomes. It is published with the boards of online methods."""
+"""Name of the sorted set with each agent's number of outcomes. It is published like the boards of online methods."""
 
 
 class SliceValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +123,7 @@ def slice_of(slices: Mapping[str, SliceDimension], board: str) -> SliceName | No
 
 
 def slice_boards(slices: Mapping[str, SliceDimension]) -> Iterator[str]:
-    """Yield the names of all live boards of slices. slices: those of the pool's head."""
+    """Yield the names of what the store keeps as live boards of slices. slices: those of the pool's head."""
     for dimension, found in slices.items():
         for known in found.values:
             yield from (SliceName(dimension, known.value).board(method) for method in (*found.methods, ACTIVITY))

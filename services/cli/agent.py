@@ -102,7 +102,7 @@ def agent(
         answer: Answer | None
         if asked is None:
             of_slice = SliceName.parsed(text) if text else None
-            answer = profile(store, head, index, name, now=now, provisional=settings.provisional, known=known, part=of_slice)
+            answer = profile(store, head, index, name, now=now, known=known, part=of_slice)
         elif asked == "--history":
             found = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500, part=text)
             answer = found and agent_details.with_known_events(settings, found, low, high)
@@ -216,11 +216,11 @@ def profile_lines(shown: AgentProfile) -> Iterator[str]:
 
 
 def profile_table(shown: AgentProfile) -> FittedTable:
-    """A table with a row for each method. A question mark is at a provisional rank."""
+    """A table with a row for each method. A provisional agent has a question mark in place of a rank."""
     names = ("rating", "rank", "interval", "ranks", "deviation", "position")
     rows = FittedTable(folded("method", least=20), *(whole(name, right=True) for name in names), least=("position", "deviation", "ranks"))
     for method, rated in shown.methods.items():
-        rank = f"{rated.rank}{'?' if rated.provisional else ''} of {rated.total}"
+        rank = "?" if rated.rank is None else f"{rated.rank} of {rated.ranked}"
         ends, ranks = _range(rated.low, rated.high), _range(rated.rank_low, rated.rank_high)
         rows.add_row(method, _number(rated.rating), rank, ends, ranks, _number(rated.deviation), str(rated.position))
     return rows
@@ -241,7 +241,7 @@ def history_table(shown: AgentHistory) -> FittedTable:
     solved = shown.source == "solved"
     rows = FittedTable(whole("time (UTC)"), *(whole(name, right=True) for name in (shown.method, "rank" if solved else "outcome")))
     for point in shown.points:
-        rows.add_row(_moment(point.time), _number(point.rating), str(point.rank if solved else point.outcome))
+        rows.add_row(_moment(point.time), _number(point.rating), str((point.rank or "?") if solved else point.outcome))
     return rows
 
 

@@ -48,9 +48,9 @@ def agents(
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
         index = agent_details.index_of(settings, head)
-        limits, details = settings.provisional, agent_details.readable(settings, pool)
+        details = agent_details.readable(settings, pool)
         known = KnownAgents(details, DisplayNames(details, index) if isinstance(index, AgentIndex) else None, hidden=True)
-        found = agent_list(store, head, index, query=query, cursor=cursor, count=count, method=method, provisional=limits, known=known)
+        found = agent_list(store, head, index, query=query, cursor=cursor, count=count, method=method, known=known)
     if format == "json":
         typer.echo(msgspec.json.encode(found).decode())
         return
@@ -80,11 +80,11 @@ def title(found: AgentList) -> str:
 
 
 def table(found: AgentList) -> FittedTable:
-    """A table of the agents. A question mark is at the rank of a provisional agent."""
+    """A table of the agents. A provisional agent has a question mark in place of a rank."""
     shown = shower(row.rating for row in found.agents)
     rows = FittedTable(folded("agent"), *(whole(name, right=True) for name in ("outcomes", found.method or "rating", "rank")))
     for row in found.agents:
-        rank = "-" if row.rank is None else f"{row.rank}?" if row.provisional else str(row.rank)
+        rank = "?" if row.provisional else "-" if row.rank is None else str(row.rank)
         name = row.agent if row.display_name is None else f"{row.agent} ({row.display_name})"
         rows.add_row(Text(name), str(row.outcomes), shown(row.rating), rank)
     return rows

@@ -92,7 +92,7 @@ def ranked_table(
     table = FittedTable(whole("rank", right=True), folded("agent"), *numbers, *texts, least=_LEAST, title=title)
     cells = [*intervals.values(), *details.values(), *made_of.values()]
     for i, row in enumerate(rows):
-        rank = f"{row.rank}?" if row.provisional else str(row.rank)
+        rank = "?" if row.rank is None else str(row.rank)
         table.add_row(rank, row.agent, shown(row.rating), *(column[i] for column in cells))
     return table
 

@@ -101,5 +101,5 @@ def _table(store: RedisStore, head: PoolHead, methods: Collection[str]) -> Fitte
     table = FittedTable(whole("method"), folded("best"), title=title)
     for method, rows in best.items():
         shown = shower((row.rating for row in rows), digits=4)
-        table.add_row(method, ", ".join(f"{row.rank} {row.agent} {shown(row.rating)}" for row in rows))
+        table.add_row(method, ", ".join(f"{row.rank or '?'} {row.agent} {shown(row.rating)}" for row in rows))
     return table

@@ -22,7 +22,7 @@ from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
 from services.boards.result import PENDING, Intervals
 from services.boards.slice_boards import SliceName, board_name, slice_text
-from services.boards.store.protocol import ACTIVITY, PoolHead
+from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
 from services.cli.fitted import FittedTable, folded, whole
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from services.boards.past import NotKept, PastBoards, PastRows
     from services.solve.past_solves import PastSolves
 
-LIVE: Final = (*ONLINE, ACTIVITY)
+LIVE: Final = tuple(ONLINE)
 """Names that live boards can have."""
 _WITHOUT_RESULT: Final = {JobStatus.NOT_APPLICABLE.value: "not applicable", PENDING: "pending"}
 """Statuses of a board without a result for which no solve failed, as the title says them."""
@@ -133,10 +133,10 @@ def top(
 
 def _print_rows(console: Console, board: Board, settings: Settings) -> None:
     console.print(ranked_table(board.rows, board.extra, contributions=True))
-    if board.rows and all(row.provisional for row in board.rows):
-        console.print("not enough outcomes yet: all ratings shown are provisional", highlight=False)
-    if any(row.provisional for row in board.rows):
-        console.print(_provisional(board, settings.provisional), highlight=False)
+    if isinstance(board.reason, str):
+        console.print(Text(board.reason), highlight=False, soft_wrap=True)
+    elif any(row.provisional for row in board.rows):
+        console.print(_provisional(board, settings.provisional), highlight=False, soft_wrap=True)
     for said in (roster_line(board.extra), unrated_line(board.extra)):
         if said is not None:
             console.print(Text(said), highlight=False, soft_wrap=True)
@@ -205,7 +205,7 @@ def _past_solves(settings: Settings, store: RedisStore, pool: str, board: str) -
         if head is None or page is None or not page[1] or contents is None:
             yield None
         else:
-            yield PastSolves(head, page[0], contents, Solves(SOLVES_KEPT))
+            yield PastSolves(head, page[0], contents, Solves(SOLVES_KEPT), settings.provisional)
 
 
 def _changed_between(
@@ -311,7 +311,7 @@ def changed(
 def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings, part: str | None = None) -> Board:
     """The first rows of a board, or of the slice `part` of it. Raises `InputError` with the existing boards, slices or pools."""
     name = method if part is None else SliceName.parsed(part).board(method)
-    first_rows = read_board(store, pool, name, start=0, count=count, now=time.time(), provisional=settings.provisional)
+    first_rows = read_board(store, pool, name, start=0, count=count, now=time.time())
     if first_rows is not None:
         return first_rows
     head = head_of(settings, store.live, pool)
@@ -348,12 +348,8 @@ def _slices_with(store: RedisStore, head: PoolHead, method: str) -> list[str]:
 
 def _provisional(board: Board, limits: Provisional) -> str:
     """A line that explains the question mark of provisional agents."""
-    why = f"fewer than {limits.outcomes} outcomes"
-    if board.certificate is not None:
-        why += f" or {limits.opponents} opponents"
-    if any(row.deviation is not None for row in board.rows):
-        why += f", or a deviation over {limits.deviation:.0%} of a new agent's"
-    return f"? provisional: {why}"
+    why = f"fewer than {limits.outcomes} outcomes{'' if board.certificate is None else f' or {limits.opponents} opponents'}"
+    return f"? provisional, without a rank: {why}; {board.ranked} of {board.total} agents have ranks"
 
 
 def _intervals(intervals: Intervals, position: int) -> str:
@@ -386,15 +382,21 @@ def _moves(difference: Difference) -> FittedTable:
     table = FittedTable(whole("rank", right=True), whole(""), folded("agent"), *(whole(name, right=True) for name in ("rating", "before")))
     shown = shower([*(row.rating for row in difference.moved), *(row.rating for row in (*difference.joined, *difference.left))])
     for moved in difference.moved:
-        table.add_row(str(moved.rank), _arrow(moved), Text(moved.agent), shown(moved.rating), shown(moved.rating_before))
+        table.add_row(_rank(moved.rank), _arrow(moved), Text(moved.agent), shown(moved.rating), shown(moved.rating_before))
     for row in difference.joined:
-        table.add_row(str(row.rank), "new", Text(row.agent), shown(row.rating), "-")
+        table.add_row(_rank(row.rank), "new", Text(row.agent), shown(row.rating), "-")
     for row in difference.left:
         table.add_row("-", "left", Text(row.agent), "-", shown(row.rating))
     return table
 
 
+def _rank(rank: int | None) -> str:
+    return "?" if rank is None else str(rank)
+
+
 def _arrow(moved: Moved) -> str:
+    if moved.rank is None:
+        return "=" if moved.rank_before is None else "▼"
     if moved.rank_before is None:
         return "▲"
     up = moved.rank_before - moved.rank

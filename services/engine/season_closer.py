@@ -113,7 +113,8 @@ class SeasonCloser:
             why = f"the solve did not end in {_TRIES} tries of at most {self._settings.solve_deadline_seconds:g} s"
             self._files.write_board(end.season, without_result(end, method, parameters, JobStatus.FAILED, why))
             return
-        arguments = self._settings.checkpoint_url, msgspec.json.encode(end), method, dict(parameters), self._settings.solve_memory_bytes
+        url, memory, limits = self._settings.checkpoint_url, self._settings.solve_memory_bytes, self._settings.provisional
+        arguments = url, msgspec.json.encode(end), method, dict(parameters), memory, limits
         self.tasks.start(partition, now, partial(self._note, board, partition), _SOLVE, *arguments)
 
     def _note(self, job: tuple[str, str, str], partition: int, trouble: str | None) -> None:

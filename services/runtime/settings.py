@@ -35,27 +35,35 @@ TOPIC_PREFIX = "equirank."
 
 
 class Provisional(NamedTuple):
-    """Limits for provisional agents: agents with little evidence.
+    """The least evidence for a rank. Agents with less are provisional.
 
-    A wide interval of ranks is no criterion: in the middle of a close field, agents with any number of games have one.
+    Numbers of outcomes and opponents only grow, and are the same for all methods. A wide interval of ranks is no criterion: in the middle
+    of a close field, agents with any number of games have one. Neither is a wide deviation: half of a newcomer's takes 6 duels by Glicko-2,
+    and 130 games of five against five by Weng-Lin.
 
     Attributes:
         outcomes: An agent with fewer outcomes is provisional.
-        deviation: An agent whose rating deviation exceeds this share of a new agent's deviation is provisional on live boards.
         opponents: An agent that met fewer others is provisional on solved boards of games with more agents.
     """
 
     outcomes: int
-    deviation: float
     opponents: int = 2
 
-    def lacks_evidence(self, outcomes: int | None, opponents: int | None, total: int) -> bool:
-        """Whether an agent of a solved board with `total` agents has few outcomes or opponents. None: the number is not known."""
-        few = outcomes is not None and outcomes < self.outcomes
+    def lacks_evidence(self, outcomes: int | None, opponents: int | None, total: int, tasks: int | None = None) -> bool:
+        """Whether an agent of a solved board is provisional.
+
+        Args:
+            outcomes: Number of its outcomes; None if it is not known.
+            opponents: Number of agents that it met; None if it is not known, or agents are compared by tasks.
+            total: Number of agents on the board.
+            tasks: Number of tasks, if agents are compared by tasks: a score on every task is enough, however few they are. None in games.
+        """
+        least = self.outcomes if tasks is None else min(self.outcomes, tasks)
+        few = outcomes is not None and outcomes < least
         return few or (opponents is not None and opponents < min(self.opponents, total - 1))
 
 
-PROVISIONAL: Final = Provisional(outcomes=10, deviation=0.5)
+PROVISIONAL: Final = Provisional(outcomes=10)
 """Limits; `provisional_outcomes` replaces the first one."""
 
 
@@ -268,7 +276,8 @@ class Settings(BaseSettings):
     provisional_outcomes: int = Field(
         PROVISIONAL.outcomes,
         ge=0,
-        description="Boards mark an agent with fewer outcomes as provisional (`?`). Change it to the number that readers should trust.",
+        description="An agent with fewer outcomes is provisional: it has no rank, and follows the ranked agents on boards. Live boards "
+        "follow a change after a restart, solved boards with their next solve. Raise it where single outcomes say little.",
     )
 
     create_pools: bool | None = Field(
@@ -377,7 +386,7 @@ class Settings(BaseSettings):
 
     @property
     def provisional(self) -> Provisional:
-        """The limits for provisional agents."""
+        """The least evidence for a rank."""
         return PROVISIONAL._replace(outcomes=self.provisional_outcomes)
 
     @property

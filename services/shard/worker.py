@@ -82,7 +82,8 @@ class ShardWorker:
         self._folding = Folding(directory, log_.dead_letters, stopping, figures)
         ratings = _ratings_publisher(settings, log_, store, figures, timer)
         written = None if ratings is None else ratings.note
-        publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures, written)
+        judge, limits = Provenance(topic, control, boards.pools), settings.provisional
+        publisher = Publisher(boards, settings.publish_seconds, judge, clock, figures, written, limits)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, _CHECKPOINT_OUTCOMES)
         watch = LogWatch(log_, control, owned, self._takeovers, self._folding, timer, figures)
         self._maintenance = Maintenance(owned, self._folding, publisher, turns, watch, timer, ratings)

@@ -9,22 +9,26 @@ from services.boards.reading import Board
 from services.boards.reading import past_solve as board_of
 from services.boards.result import VERSION, SolvedBoard
 from services.boards.store.protocol import PoolHead
+from services.runtime.settings import PROVISIONAL, Provisional
 from services.solve.problems.serving import PoolAt, unreadable
-from services.solve.registry.methods import result_of
+from services.solve.registry.methods import problem_for, result_of
 from services.solve.why import Solves, check_repeatable, solved_at
+from services.solve.worker.evidence import by_evidence
+from services.wire.pools import Kind
 
 
 class PastSolves(NamedTuple):
     """Solves one method of a pool at past positions.
 
     head: Head of the pool. published: The newest board of the method, whose parameters are used. contents: Folds the pool again. solves:
-    Keeps solves.
+    Keeps solves. limits: The least evidence for a rank.
     """
 
     head: PoolHead
     published: SolvedBoard
     contents: PastContents
     solves: Solves
+    limits: Provisional = PROVISIONAL
 
     def at(self, when: When, generation: int | None = None) -> KeptSolve:
         """The solve at a position or time, without intervals. generation: As of `PastContents.content`.
@@ -45,7 +49,8 @@ class PastSolves(NamedTuple):
             raise unreadable(self.head.pool, error) from error
         check_begun(found, when)
         state = PoolAt.of(found.of_slice(self.published.slice))
-        solve = solved_at(state, self.published, self.solves)
+        solve, arrays = solved_at(state, self.published, self.solves), state.arrays()
+        given = problem_for(self.published.result.method, Kind(state.entry.kind), arrays)
         board = SolvedBoard(
             pool=state.entry.pool,
             generation=state.entry.generation,
@@ -55,7 +60,7 @@ class PastSolves(NamedTuple):
             parameters=self.published.parameters,
             solved_at=found.time,
             version=VERSION,
-            result=result_of(solve.taken, solve.rated),
+            result=by_evidence(result_of(solve.taken, solve.rated), arrays, given, self.limits),
             slice=self.published.slice,
         )
         return kept(board)

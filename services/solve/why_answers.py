@@ -119,7 +119,7 @@ class WhyState(msgspec.Struct, frozen=True, kw_only=True):
         position: Log offset up to which outcomes were counted.
         outcomes: Number of outcomes of the pool.
         rating: Rating of the agent; None if it has none.
-        rank: Rank of the agent; None if it was not part of the solve, and for an online method.
+        rank: Rank of the agent among all agents of the solve; None if it was not part of the solve, and for an online method.
     """
 
     position: int
@@ -198,7 +198,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
         position: Log offset up to which outcomes were counted; 0 for a file.
         outcomes: Number of outcomes counted; None for a file.
         rating: Rating of the agent; None if it has none.
-        rank: Rank of the agent; None for an online method, whose board has it.
+        rank: Rank of the agent among all agents of the solve, provisional ones included; None for an online method, whose board has it.
         agents: Number of agents of the solve, or of the pool for an online method.
         margins: Margins that the method used: `posterior` or `observed`; None for methods without margins.
         sums: The sums that explain the rating.

@@ -47,13 +47,14 @@ _NOT_SAID: Final = (
 )
 
 
-def schema() -> Schema:
+def record_schema() -> Schema:
     """Schema of a record: one outcome, or an array of outcomes."""
     outcome: Schema = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in ("game", "scores", "retraction")]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Equirank outcome record, version 1",
-        "description": f"A record of the outcome log. The decoder checks more than JSON Schema can express: {'; '.join(_NOT_SAID)}.",
+        "title": "Equirank record of the outcome log, version 1",
+        "description": "A record of the outcome log (the topic of Kafka): `id` and `time` are required. What POST /v1/outcomes takes is "
+        f"outcome-v1.json, where the service fills them in. The decoder checks more than JSON Schema can express: {'; '.join(_NOT_SAID)}.",
         "oneOf": [{"$ref": "#/$defs/outcome"}, {"type": "array", "items": {"$ref": "#/$defs/outcome"}, "minItems": 1}],
         "$defs": {
             "outcome": outcome,
@@ -67,13 +68,13 @@ def schema() -> Schema:
     }
 
 
-def request_schema() -> Schema:
-    """Schema of the body of POST /v1/outcomes: `schema` with optional `id` and `time`."""
-    document = schema()
+def outcome_schema() -> Schema:
+    """Schema of outcomes as they are sent: the body of POST /v1/outcomes. It is `record_schema` with optional `id` and `time`."""
+    document = record_schema()
     for kind in ("game", "scores", "retraction"):
         part = document["$defs"][kind]
         part["required"] = [name for name in part["required"] if name not in _FILLED_IN]
-    document["title"] = "Outcomes of a request, version 1"
+    document["title"] = "Equirank outcomes as they are sent, version 1"
     also = "; ".join(rule for rule in _NOT_SAID if rule != _HIDDEN_IN_LOGS)
     document["description"] = (
         "Body of POST /v1/outcomes. The service fills in an `id` and a `time` that are absent, and refuses a `time` too far in the future. "

@@ -14,7 +14,7 @@ def test_counts_may_go_back_until_the_head_has_passed_them(position: int, broken
     for at, count, end in ((10, 5.0, 12), (position, 4.0, 20), (20, 4.0, 20)):
         head = head_of("p", position=at, outcomes=at, agents=1)
         row = AgentRow(agent="a", rating=count, rank=1)
-        page = BoardPage(head, ACTIVITY, 1, [row], [1], "")
+        page = BoardPage(head, ACTIVITY, 1, 1, [row], "")
         readers._look(head, page, head, end)
         if at == position:
             assert bool(readers.complaints) == broken
@@ -28,5 +28,5 @@ def test_a_generation_that_has_read_less_than_the_one_before_is_seen(looks: int,
     readers = Readers(lambda: None, dict)  # type: ignore[arg-type, return-value]
     first, second = (head_of("p", position=10, outcomes=count, agents=0, generation=number) for number, count in ((1, 10), (2, read)))
     for before, after in [(first, second)] if looks == 1 else [(first, first), (second, second)]:
-        readers._look(before, BoardPage(after, ACTIVITY, 0, [], [], ""), after, 10)
+        readers._look(before, BoardPage(after, ACTIVITY, 0, 0, [], ""), after, 10)
     assert ["promise 4" in complaint for complaint in readers.complaints] == [True] * broken

@@ -68,7 +68,7 @@ def test_columns_and_filters_count_the_games_of_the_slice(tmp_path: Path) -> Non
         least = sorted(row["games"] for row in own.values())[len(own) // 2]
         enough = {agent for agent, row in own.items() if row["games"] >= least}
         assert enough != set(own)
-        for method in ("elo", "glicko2", "outcomes"):
+        for method in ("elo", "glicko2"):
             chosen = rows_of(client.get(f"/boards/{method}", params={**name, "min_games": int(least)}))
             everyone = rows_of(client.get(f"/boards/{method}", params=name))
             assert chosen.keys() == enough, "games in the slice decide"
@@ -107,12 +107,13 @@ def test_agents_with_few_outcomes_in_the_slice_are_provisional_on_its_boards(tmp
     few = {agent for agent, row in counted(GAMES[:60], LANGUAGE).items() if row["games"] < 5}
     with installation(tmp_path) as (settings, log):
         append(log, GAMES[:60])
-        with working(settings, log):
+        with working(settings.model_copy(update={"provisional_outcomes": 5}), log):
             until(lambda: published(settings) == 60, "the games are published")
-        with client_of(settings.model_copy(update={"provisional_outcomes": 5}), log) as client:
+        with client_of(settings, log) as client:
             rows = rows_of(client.get("/boards/elo", params={"slice": SLICE, "count": 100}))
             marked = {agent for agent, row in rows.items() if row.get("provisional")}
             assert few <= marked < rows.keys()
+            assert [row["rank"] is None for row in rows.values()] == [agent in marked for agent in rows]
             for choice, agents in (("exclude", rows.keys() - marked), ("only", marked)):
                 assert rows_of(client.get("/boards/elo", params={"slice": SLICE, "provisional": choice})).keys() == agents
 

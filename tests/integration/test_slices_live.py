@@ -1,6 +1,7 @@
 """Slices of a live pool: boards in the store and over HTTP, at the pool's position, as an independent fold of their outcomes gives them."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import httpx
@@ -9,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from ratings_core.errors import InputError
 from services.cli.main import application
+from services.runtime.settings import PROVISIONAL
 from services.wire.events import GameEvent, RetractEvent
 from tests.support.sliced_pools import FOLD, GAMES, POOL, append, client_of, installation, ratings, slice_ratings, values_of
 from tests.support.worker import differences, published, until, working
@@ -30,10 +32,10 @@ def check_boards(client: httpx.Client, sent: list[GameEvent]) -> None:
                 assert (answer.json()["slice"], answer.json()["position"]) == (name["slice"], found["position"])
                 assert len(answer.json()["rows"]) == one["agents"]
         listed = client.get("/boards", params={"slice": f"{dimension}:{values[0]}", "count": 3}).json()
-        assert listed["methods"] == {"live": [*methods, "outcomes"], "solved": []}
-        assert [board["method"] for board in listed["boards"]] == [*methods, "outcomes"]
-        counted = client.get("/boards/outcomes", params={"slice": f"{dimension}:{values[0]}", "count": 100}).json()["rows"]
-        assert sum(row["rating"] for row in counted) == 2 * shown["values"][0]["outcomes"]
+        assert listed["methods"] == {"live": list(methods), "solved": []}
+        assert [board["method"] for board in listed["boards"]] == list(methods)
+        counted = client.get(f"/boards/{methods[0]}", params={"slice": f"{dimension}:{values[0]}", "count": 100}).json()["rows"]
+        assert sum(row["outcomes"] for row in counted) == 2 * shown["values"][0]["outcomes"]
 
 
 def test_slices_follow_their_pool(tmp_path: Path) -> None:
@@ -62,7 +64,14 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest
             until(lambda: published(settings) == 300, "the games are published")
         value = values_of(GAMES, "language")[0]
         name, wanted = {"slice": f"language:{value}"}, slice_ratings(GAMES, "language", value, "elo")
-        order = sorted(wanted, key=lambda agent: (-wanted[agent], agent))
+        played = Counter(
+            name
+            for one in GAMES
+            if isinstance(one.tags, dict) and one.tags.get("language") == value
+            for side in one.sides
+            for name in side.agents
+        )
+        order = sorted(wanted, key=lambda agent: (played[agent] < PROVISIONAL.outcomes, -wanted[agent], agent))
         page = client.get("/boards/elo", params={**name, "count": 4}).json()
         rows = [row["agent"] for row in page["rows"]]
         while page["next"] is not None:
@@ -94,10 +103,19 @@ def top(*words: str) -> Result:
 
 
 REFUSED = [
-    ("/boards/elo", {"slice": "language:Latin"}, 404, "board elo of this slice"),
+    ("/boards/elo", {"slice": "language:Latin"}, 404, "has no slice language:Latin: GET /v1/pools/"),
+    (
+        "/boards/elo",
+        {"slice": "size:7b"},
+        404,
+        "no slices by the tag size: its setting `slices` names the tags that divide it (language, map)",
+    ),
+    ("/boards/elo/around/a1", {"slice": "size:7b"}, 404, "no slices by the tag size"),
+    ("/boards", {"slice": "size:7b"}, 404, "no slices by the tag size"),
+    ("/agents", {"slice": "size:7b"}, 404, "no slices by the tag size"),
     ("/boards/sco", {"slice": "language:English"}, 404, "board sco"),
     ("/boards/maximal_lottery", {"slice": "language:English"}, 404, "board maximal_lottery"),
-    ("/boards", {"slice": "language:Latin"}, 404, "lists the slices"),
+    ("/boards", {"slice": "language:Latin"}, 404, "lists its slices"),
     ("/boards/elo", {"slice": "language"}, 422, "a colon and a value"),
     ("/boards/elo", {"slice": "language:Latin", "position": "999"}, 404, "must have an outcome in generation 1"),
     ("/boards/elo", {"slice": "language:English", "min_games": "3", "position": "999"}, 422, "details and games are those of now"),

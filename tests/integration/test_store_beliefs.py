@@ -12,7 +12,6 @@ from services.boards.result import AgentRow
 from services.boards.store.live import MEMBERS_A_CALL
 from services.boards.store.protocol import LiveBoard, PoolHead, StoreLost
 from services.boards.store.redis import RedisStore
-from services.runtime.settings import Provisional
 from tests.support.boards import head_of
 from tests.support.redis import content, redis_url
 from tests.support.stores import KEYS, live, other, raw, snapshot, store
@@ -65,7 +64,7 @@ class TestBeliefs:
     def test_every_way_to_a_row_shows_the_same(self, store: RedisStore) -> None:
         store.live.publish(believing(7.0 * WEEK), 1, glicko(a=(1600.0, 50.0, 10.0, 5), b=(1500.0, 40.0, 10.0, 6), c=(1400.0, 350.0)))
         page, near = store.live.page("blitz", "glicko2", 0, 3), store.live.around("blitz", "glicko2", "b", 3)
-        alone = boards.agent(store, "blitz", "b", now=0.0, provisional=Provisional(outcomes=0, deviation=1.0))
+        alone = boards.agent(store, "blitz", "b", now=0.0)
         assert page is not None
         assert near is not None
         assert alone is not None
@@ -87,7 +86,7 @@ class TestBeliefs:
         assert not raw.keys("*:beliefs:*")
         page = store.live.page("blitz", "elo", 0, 1)
         assert page is not None
-        assert page.rows == [AgentRow(agent="a", rating=1.0, rank=1)]
+        assert page.rows == [AgentRow(agent="a", rating=1.0, rank=1, outcomes=0)]
 
     def test_who_has_no_belief_yet_has_no_deviation(self, store: RedisStore) -> None:
         """As on a board that an earlier release wrote, until it is written whole."""
@@ -172,6 +171,6 @@ class TestBeliefs:
         assert raw.keys() == []
 
     def test_one_belief_for_each_name_or_none_at_all(self, store: RedisStore, raw: redis.Redis) -> None:
-        with pytest.raises(InputError, match="one belief or none at all"):
+        with pytest.raises(InputError, match="beliefs and marks for each one, or none"):
             store.live.publish(believing(), 1, {"glicko2": LiveBoard(["a", "b"], [1.0, 2.0], [Belief(1.0)])})
         assert raw.keys() == []

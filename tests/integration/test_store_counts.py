@@ -29,14 +29,14 @@ def test_pages_of_several_boards_tell_counts_and_leave_out_what_is_not_there() -
         boards = {"elo": elo, "sco": sco, ACTIVITY: LiveBoard(["ann", "bob"], [3.0, 2.0])}
         assert store.live.publish(head_of("blitz", position=3, online=["elo", "sco", "melo"]), 1, boards)
         pages = store.live.pages(store.live.head("blitz"), ["sco", "borda", "elo", ACTIVITY], 0, 10)
-        told = [(page.method, page.head.position, [row.agent for row in page.rows], page.outcomes) for page in pages]
+        told = [(page.method, page.head.position, [(row.agent, row.outcomes) for row in page.rows]) for page in pages]
         assert told == [
-            ("sco", 3, ["cyd"], [0]),
-            ("elo", 3, ["ann", "cyd", "bob"], [3, 0, 2]),
-            (ACTIVITY, 3, ["ann", "bob"], [3, 2]),
+            ("sco", 3, [("cyd", 0)]),
+            ("elo", 3, [("ann", 3), ("cyd", 0), ("bob", 2)]),
+            (ACTIVITY, 3, [("ann", None), ("bob", None)]),
         ]
         assert store.live.pages(store.live.head("other"), ["elo"], 0, 10) == []
         assert store.live.pages(store.live.head("blitz"), [], 0, 10) == []
         near = store.live.around("blitz", "elo", "bob", 1)
         assert near is not None
-        assert near.outcomes == [2]
+        assert [row.outcomes for row in near.rows] == [2]

@@ -344,7 +344,6 @@ class TestSolvedBoards:
         assert found is not None
         assert {method: (board.rows[0].rating, board.rows[0].rank) for method, board in found.items()} == {
             "elo": (1500.0, 1),
-            ACTIVITY: (12.0, 1),
             "maximal_lottery": (0.5, 1),
         }
 

@@ -43,7 +43,11 @@ def fill(folder: Path, url: str) -> None:
     store = RedisStore(url, log.outcomes.identity)
     log.close()
     names = ["[red]a", r"b\[1]"]
-    store.live.publish(head_of(online=["elo"]), 1, {"elo": LiveBoard(names, [1510.25, 1490.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
+    store.live.publish(
+        head_of(online=["elo"]),
+        1,
+        {"elo": LiveBoard(names, [1510.25, 1590.0], provisional=[False, True]), ACTIVITY: LiveBoard(names, [10.0, 9.0])},
+    )
     store.solved.publish(solved_of())
     old = solved_of(position=4, ratings=[("rock", 0.4), ("paper", 0.6), ("[red]c", 0.0)])
     store.solved.publish_history("blitz", "maximal_lottery", map(kept, [old, solved_of(position=9)]))
@@ -57,7 +61,7 @@ def fill(folder: Path, url: str) -> None:
     parts = {"contributions": {"rock": {"[b]pong": 0.125, "qbert": -1.0}, "paper": {"pong": 0.0}}}
     store.live.publish(head_of("made", online=["elo"]), 1, {"elo": LiveBoard(names, [1.0, 2.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
     store.solved.publish(msgspec.structs.replace(made, result=msgspec.structs.replace(made.result, extra=parts)))
-    known = LiveBoard(["ann", "bob"], [1600.0, 1400.0], [Belief(50.0), Belief(200.0)])
+    known = LiveBoard(["ann", "bob"], [1600.0, 1400.0], [Belief(50.0), Belief(200.0)], provisional=[False, True])
     model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0)}
     store.live.publish(head_of("club", online=["glicko2"], beliefs=model), 1, {"glicko2": known, ACTIVITY: LiveBoard(["ann"], [10.0])})
     store.close()
@@ -81,8 +85,9 @@ def test_the_table_shows_names_as_they_are(data: Path) -> None:
     assert "[red]a" in output
     assert r"b\[1]" in output
     assert "1510.25" in output
-    assert "2? " in output
-    assert "? provisional: fewer than 10 outcomes" in output
+    ranks = [line.strip("│ ").split("│")[0].strip() for line in output.splitlines() if line.startswith("│")]
+    assert ranks == ["1", "?"], "also if its rating is higher"
+    assert "? provisional, without a rank: fewer than 10 outcomes; 1 of 2 agents have ranks" in " ".join(output.split())
 
 
 def test_a_solved_board_says_of_how_many_outcomes_it_is(data: Path) -> None:
@@ -109,13 +114,12 @@ def test_a_chosen_method_without_a_board_says_that_it_will_have_one(data: Path) 
         assert "chosen" not in str(other.value)
 
 
-def test_deviations_have_a_column_and_say_who_is_provisional_by_them(data: Path) -> None:
+def test_deviations_have_a_column(data: Path) -> None:
     output = run(data, "--pool", "club", "--method", "glicko2")
     row = next(line for line in output.splitlines() if "ann" in line)
     assert [cell.strip() for cell in row.strip("│ ").split("│")] == ["1", "ann", "1600", "50", "1502 to 1698"]
-    assert "2? " in output
     flat = " ".join(output.split())
-    assert "? provisional: fewer than 10 outcomes, or a deviation over 50% of a new agent's" in flat
+    assert "? provisional, without a rank: fewer than 10 outcomes; 1 of 2 agents have ranks" in flat
     assert "95% intervals (belief); assumption: the method's model of games, as of the pool's time" in flat
     rows = json.loads(run(data, "--pool", "club", "--method", "glicko2", "--format", "json"))["rows"]
     assert [(row["deviation"], row["low"]) for row in rows] == [(50.0, 1502.0), (200.0, 1008.0)]

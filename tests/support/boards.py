@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.protocol import PoolHead
+from services.runtime.settings import PROVISIONAL
 
 
 class Content:
@@ -44,6 +45,7 @@ def head_of(
         "retractions": 0,
         "dead_letters": 0,
         "online": ["elo", "sco"] if kind == "games" else [],
+        "provisional_outcomes": PROVISIONAL.outcomes,
     }
     return PoolHead(**{**fields, **more})
 

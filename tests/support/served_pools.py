@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from services.boards.evidence import few_outcomes
 from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.history_files import HistoryFiles
+from services.runtime.settings import Provisional
 from services.state.pool import PoolState
 from tests.support.boards import head_of
 
@@ -59,8 +61,9 @@ class ServedPool:
             write = HistoryFiles(self.files.blobs).write
             history.sink = lambda outcomes: write(0, made.pool, made.number, outcomes, epoch)
 
-    def publish(self, state: PoolState, position: int, *, published_at: float = 0.0) -> PoolHead:
-        """Publish all agents of the pool, and return its head."""
+    def publish(self, state: PoolState, position: int, *, published_at: float = 0.0, limits: Provisional | None = None) -> PoolHead:
+        """Publish all agents of the pool, and return its head. limits: the least evidence for a rank; None: all agents have one."""
+        limits = limits or Provisional(0)
         content, ratings = state.content, state.content.ratings
         names, ids = content.agents.names(), np.arange(len(content.agents), dtype=np.int32)
         head = head_of(
@@ -73,16 +76,19 @@ class ServedPool:
             outcomes=content.counts["outcomes"],
             agents=len(names),
             online=list(ratings.online),
+            provisional_outcomes=limits.outcomes,
             beliefs=ratings.beliefs,
             forecasts={
                 name: LiveForecasts(model=rater.forecasts, scale=ratings.prequential[name].scale, classes=ratings.prequential[name].classes)
                 for name, rater in ratings.raters.items()
             },
         )
-        boards = {ACTIVITY: LiveBoard(names, ratings.activity[: len(names)].astype(float).tolist(), total=len(names))}
+        activity = ratings.activity[: len(names)]
+        marks: list[bool] = few_outcomes(activity, limits).tolist()
+        boards = {ACTIVITY: LiveBoard(names, activity.astype(float).tolist(), total=len(names))}
         for method in ratings.online:
             reading = ratings.read(method, ids)
             beliefs: Sequence[object] = [] if reading.beliefs is None else list(reading.beliefs.each())
-            boards[method] = LiveBoard(names, reading.rating.tolist(), beliefs, len(names))  # type: ignore[arg-type]
+            boards[method] = LiveBoard(names, reading.rating.tolist(), beliefs, len(names), marks)  # type: ignore[arg-type]
         assert self._store.live.publish(head, 1, boards)
         return head

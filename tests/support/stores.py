@@ -40,7 +40,7 @@ def live(**ratings: float) -> dict[str, LiveBoard]:
     return {"elo": LiveBoard(list(ratings), list(ratings.values()))}
 
 
-def names(store: RedisStore, method: str = "elo") -> list[tuple[str, float | None, int]]:
+def names(store: RedisStore, method: str = "elo") -> list[tuple[str, float | None, int | None]]:
     page = store.live.page("blitz", method, 0, 100)
     assert page is not None
     return [(row.agent, row.rating, row.rank) for row in page.rows]

@@ -31,7 +31,7 @@ LEFT_OUT: Final = "positive_data_acceptance"
 CONFIG: Final = """\
 [parameters]
 "path.pool" = ["blitz", "marks", "nobody-made-this"]
-"path.method" = ["elo", "glicko2", "outcomes", "copeland"]
+"path.method" = ["elo", "glicko2", "copeland"]
 "path.agent" = ["ann", "bob", "nobody"]
 
 [checks.negative_data_rejection]

@@ -15,7 +15,7 @@ from tests.support.installation import Installation, installation, until
 
 POOL = simulated.POOL
 SEASONS = f"/v1/pools/{POOL}/seasons"
-METHODS = ["elo", "sco", "glicko2", "outcomes", "bradley_terry", "copeland", "iterated_maximal_lotteries", "maximal_lottery"]
+METHODS = ["elo", "sco", "glicko2", "bradley_terry", "copeland", "iterated_maximal_lotteries", "maximal_lottery"]
 
 
 def send(one: Installation, start: int, stop: int) -> None:

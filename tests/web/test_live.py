@@ -131,6 +131,40 @@ def test_a_hidden_agent_of_a_large_board_leaves_its_own_place_empty(api: Running
         assert page.complaints() == []
 
 
+def test_provisional_agents_of_a_large_board_follow_under_their_heading(api: Running, browser: Browser) -> None:
+    """They have the best ratings. The heading is met on the way down, and passed on the way to the end."""
+    names = [f"agent-{i:03}" for i in range(600)]
+    marks = [i < 250 for i in range(600)]
+    boards = {
+        "elo": LiveBoard(names, [2000.0 - i for i in range(600)], provisional=marks),
+        ACTIVITY: LiveBoard(names, [3.0 if mark else 30.0 for mark in marks]),
+    }
+    head = head_of("apart", position=1, published_at=NOW, online=["elo"], outcomes=600, agents=600)
+    assert api.store.live.publish(head, 1, boards)
+    told = (
+        "[...document.querySelectorAll('table.board tbody tr')]"
+        ".map((row) => row.innerText.trim().split(/\\s+/).slice(0, 2).join(' ')).filter(Boolean)"
+    )
+    with browser.page(api.url, "/pools/apart") as page:
+        page.wait("agent-250")
+        assert page.evaluate(told)[:2] == ["1 agent-250", "2 agent-251"]
+        page.evaluate(
+            "scrollTo({top: document.querySelector('table.board').getBoundingClientRect().top + scrollY + 350 * 45 - innerHeight / 2})"
+        )
+        page.until("document.body.innerText.includes('Provisional:') && document.body.innerText.includes('agent-000')")
+        page.until("!document.querySelector('table.board tr.waits')")
+        rows = page.evaluate(told)
+        at = rows.index("349 agent-598")
+        assert rows[at : at + 4] == ["349 agent-598", "350 agent-599", "Provisional: too", "? agent-000"]
+        page.evaluate("scrollTo({top: document.body.scrollHeight})")
+        page.wait("agent-249")
+        page.until("!document.querySelector('table.board tr.waits')")
+        rows = page.evaluate(told)
+        assert rows[-2:] == ["? agent-248", "? agent-249"]
+        assert "Provisional: too" not in rows
+        assert page.complaints() == []
+
+
 @pytest.mark.parametrize("method", ["elo", "maximal_lottery"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_findings_that_come_after_the_rows_do_not_move_them(

@@ -11,7 +11,8 @@ part in braces. Names of agents are members and values, never part of a key.
   the season
 - equirank:LOG:{pool}:head  string: PoolHead as JSON
 - equirank:LOG:{pool}:boards  set of "generation/method", every live board that has a key
-- equirank:LOG:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)
+- equirank:LOG:{pool}:live:GENERATION:METHOD  sorted set: settled agent -> minus its rating (ascending: best first, ties by name)
+- equirank:LOG:{pool}:provisional:GENERATION:METHOD  the same of provisional agents; no agent is in both
 - equirank:LOG:{pool}:beliefs:GENERATION:METHOD  hash: agent -> deviation (or "deviation wander since") of its belief; only for methods
   that hold beliefs
   The METHOD of a slice's boards, live and solved, is METHOD~DIMENSION~HASH
@@ -70,8 +71,12 @@ class Keys:
         return self._of(pool, "boards")
 
     def live(self, pool: str, generation: int, method: str) -> str:
-        """Key of a live board."""
+        """Key of the settled agents of a live board."""
         return self._of(pool, f"live:{generation}:{method}")
+
+    def provisional(self, pool: str, generation: int, method: str) -> str:
+        """Key of the provisional agents of a live board."""
+        return self._of(pool, f"provisional:{generation}:{method}")
 
     def beliefs(self, pool: str, generation: int, method: str) -> str:
         """Key of the beliefs about the agents of a live board."""

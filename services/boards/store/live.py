@@ -3,9 +3,10 @@
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from operator import methodcaller
-from typing import Final
+from functools import partial
+from itertools import chain, compress
+from operator import methodcaller, not_
+from typing import Any, Final
 
 import msgspec
 
@@ -27,13 +28,15 @@ MEMBERS_A_CALL: Final = 200
 STALE_SECONDS: Final = 60
 """How long a replaced board is kept, for readers that have begun to read it."""
 _CALLS_A_TRIP: Final = 16
+_SETS: Final = 2
+"""Sorted sets of a live board: of settled and of provisional agents."""
 _RATINGS_A_CALL: Final = 2000
 """Ratings of one command. Other readers wait while it runs, about a millisecond."""
 
 _pack_members = msgspec.msgpack.Encoder().encode
 _encode_head = msgspec.json.Encoder().encode
 _decode_head = msgspec.json.Decoder(PoolHead).decode
-_decode_page = msgspec.json.Decoder(tuple[int, int, int, str, list[str], list[str | bool], list[str | bool]]).decode
+_decode_page = msgspec.json.Decoder(tuple[int, int, int, int, str, list[str], list[str | bool], list[str | bool]]).decode
 
 
 class LiveBoards:
@@ -119,7 +122,7 @@ class LiveBoards:
 
     def rows_of(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[BoardPage | None]:
         """A page of one row for each agent, of a live board of the pool of `head`; None for agents that are not on the board."""
-        if not head.has_board(method):
+        if not head.stores(method):
             return [None] * len(agents)
         keys = self._page_keys(head, method)
         parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
@@ -128,10 +131,13 @@ class LiveBoards:
 
     def ratings_of(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[float | None]:
         """Rating of each agent on a live board of the pool of `head`; None for agents that are not on it."""
-        name = self._keys.live(head.pool, head.generation, check_method(method))
-        parts = [agents[start : start + _RATINGS_A_CALL] for start in range(0, len(agents), _RATINGS_A_CALL)]
-        answers = [self._redis.run(methodcaller("zmscore", name, list(part))) for part in parts]
-        return [None if score is None else 0.0 - float(score) for answer in answers for score in answer]
+        return [None if place is None else 0.0 - place[1] for place in self._places(head, method, agents)]
+
+    def in_order(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[tuple[str, bool]]:
+        """Those of the agents that are on a live board of the pool of `head`, in its order, and whether each is provisional."""
+        places = zip(agents, self._places(head, method, agents), strict=True)
+        order = sorted((*place, name.encode(), name) for name, place in places if place is not None)
+        return [(name, provisional) for provisional, _, _, name in order]
 
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """Number of outcomes in which each agent took part; 0 for unknown agents."""
@@ -150,14 +156,14 @@ class LiveBoards:
 
     def strengths(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[Strength | None]:
         """Mean strength and deviation of each agent on the board of an online method, at pool time; None for agents that are not on it."""
-        board, beliefs = self._keys_of(head.pool, f"{head.generation}/{check_method(method)}")
+        *sets, beliefs = self._keys_of(head.pool, f"{head.generation}/{check_method(method)}")
         model = head.beliefs.get(method_of(method))
-        keys = [board] if model is None else [board, beliefs]
+        keys = sets if model is None else [*sets, beliefs]
         parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
         answers = self._redis.calls([(scripts.STRENGTHS, keys, list(part)) for part in parts]) if parts else []
-        scores = [score for part, _ in answers for score in part]
-        held = [text for _, part in answers for text in part] if model is not None else [None] * len(scores)
-        return [_strength(score, text, model, head.pool_time) for score, text in zip(scores, held, strict=True)]
+        places = [_place(*scores) for settled, provisional, _ in answers for scores in zip(settled, provisional, strict=True)]
+        held = [text for *_, part in answers for text in part] if model is not None else [None] * len(places)
+        return [_strength(place, text, model, head.pool_time) for place, text in zip(places, held, strict=True)]
 
     def forget(self, pool: str, epoch: int) -> bool:
         """Remove all boards of a pool, so that they can be published again. Returns False if the store has a higher epoch than `epoch`."""
@@ -210,8 +216,8 @@ class LiveBoards:
         pool, keys = head.pool, self._keys
         names, sizes = [keys.fence(pool), keys.head(pool), keys.boards(pool)], list[str | int]()
         for method, total in ((method, board.total) for method, board in boards.items() if board.total is not None):
-            board, beliefs = self._keys_of(pool, field := f"{head.generation}/{method}")
-            names += [board, beliefs if method_of(method) in head.beliefs else board]
+            board, provisional, beliefs = self._keys_of(pool, field := f"{head.generation}/{method}")
+            names += [board, provisional, beliefs if method_of(method) in head.beliefs else board]
             sizes += [field, total]
         answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), head.season_generation, *sizes])
         verdict, fields = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
@@ -228,7 +234,7 @@ class LiveBoards:
     def _trim(self, pool: str, token: str, field: str, board: LiveBoard) -> bool:
         """Remove the agents that a complete board does not have. Returns False if the fence rejects it. Raises `StoreLost`."""
         names = self._keys_of(pool, field)
-        held = self._redis.run(lambda client: {name for name, _ in client.zscan_iter(names[0], count=MEMBERS_A_CALL)})
+        held = {name for key in names[:_SETS] for name in self._redis.run(partial(_members, key=key))}
         extra = sorted(held.difference(board.names))
         parts = [extra[start : start + MEMBERS_A_CALL] for start in range(0, len(extra), MEMBERS_A_CALL)]
         calls: list[Call] = [(scripts.TRIM, [self._keys.fence(pool), *names], [token, _pack_members(part)]) for part in parts]
@@ -238,26 +244,34 @@ class LiveBoards:
         self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]
     ) -> list[BoardPage]:
         # The head was read first, so values are at least as new as its position.
-        known = [] if head is None else [method for method in methods if head.has_board(method)]
+        known = [] if head is None else [method for method in methods if head.stores(method)]
         if head is None or not known:
             return []
         answers = self._redis.calls([(script, self._page_keys(head, method), arguments) for method in known])
         return [_page(head, method, answer) for method, answer in zip(known, answers, strict=True) if answer is not None]
 
     def _write(self, head: PoolHead, token: str, method: str, part: Sequence[bytes]) -> Call:
-        board, beliefs = self._keys_of(head.pool, field := f"{head.generation}/{check_method(method)}")
-        names = [self._keys.fence(head.pool), board, self._keys.boards(head.pool), *([beliefs] if len(part) > 1 else [])]
+        *sets, beliefs = self._keys_of(head.pool, field := f"{head.generation}/{check_method(method)}")
+        names = [self._keys.fence(head.pool), *sets, self._keys.boards(head.pool), *([beliefs] if len(part) > _SETS else [])]
         return scripts.WRITE, names, [token, field, *part]
 
-    def _keys_of(self, pool: str, field: str) -> tuple[str, str]:
-        """The keys of a live board's ratings and beliefs. field: "generation/method", as in the set of a pool's boards."""
-        generation, method = field.split("/", 1)
-        return self._keys.live(pool, int(generation), method), self._keys.beliefs(pool, int(generation), method)
+    def _keys_of(self, pool: str, field: str) -> tuple[str, str, str]:
+        """The keys of a live board's settled agents, provisional agents and beliefs. field: "generation/method", as in the pool's set."""
+        text, method = field.split("/", 1)
+        keys, generation = self._keys, int(text)
+        return keys.live(pool, generation, method), keys.provisional(pool, generation, method), keys.beliefs(pool, generation, method)
+
+    def _places(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[tuple[bool, float] | None]:
+        """Of each agent, whether it is provisional, and its score; None for agents that are not on the board."""
+        sets = self._keys_of(head.pool, f"{head.generation}/{check_method(method)}")[:_SETS]
+        parts = [list(agents[start : start + _RATINGS_A_CALL]) for start in range(0, len(agents), _RATINGS_A_CALL)]
+        answers = [self._redis.call(scripts.STRENGTHS, sets, part) for part in parts]
+        return [_place(*scores) for settled, provisional, _ in answers for scores in zip(settled, provisional, strict=True)]
 
     def _page_keys(self, head: PoolHead, method: str) -> list[str]:
         """The keys that are read for rows of a live board, as `scripts.PAGE` takes them."""
-        keys, (board, beliefs) = self._keys, self._keys_of(head.pool, f"{head.generation}/{method}")
-        names = [board, keys.live(head.pool, head.generation, activity_of(method)), keys.fence(head.pool)]
+        keys, (*sets, beliefs) = self._keys, self._keys_of(head.pool, f"{head.generation}/{method}")
+        names = [*sets, keys.live(head.pool, head.generation, activity_of(method)), keys.fence(head.pool)]
         return [*names, beliefs] if method_of(method) in head.beliefs else names
 
     def _retire(self, pool: str, stale: Sequence[str]) -> Iterator[Command]:
@@ -277,24 +291,30 @@ def check_window(start: int, count: int) -> None:
 def _parts(method: str, board: LiveBoard) -> Iterator[list[bytes]]:
     """Yield the script arguments for up to `MEMBERS_A_CALL` agents at a time.
 
-    The first argument is [score, member, score, member, ...]. If the board has beliefs, the second one is [member, belief, ...] of the
-    same agents. Each list is packed with MessagePack, so that the client encodes one argument instead of 400.
+    The first argument is [score, member, score, member, ...] of the settled agents, the second one that of the provisional agents. If the
+    board has beliefs, the third one is [member, belief, ...] of both. Each list is packed with MessagePack, so that the client encodes one
+    argument instead of 400.
     """
     _check_board(method, board)
-    scores = [0.0 - float(value) for value in board.values]
+    scores, marks = [0.0 - float(value) for value in board.values], board.provisional or [False] * len(board.names)
     for start in range(0, len(scores), MEMBERS_A_CALL):
         part = slice(start, start + MEMBERS_A_CALL)
-        names = board.names[part]
-        members = chain.from_iterable(zip(scores[part], names, strict=True))
-        beliefs = chain.from_iterable(zip(names, map(text_of, board.beliefs[part]), strict=True)) if board.beliefs else None
-        yield [_pack_members(list(flat)) for flat in (members, beliefs) if flat is not None]
+        names, marked = board.names[part], marks[part]
+        members = list(zip(scores[part], names, strict=True))
+        flat: list[Iterable[float | str]] = [
+            chain.from_iterable(compress(members, map(not_, marked))), chain.from_iterable(compress(members, marked)),
+        ]  # fmt: skip
+        if board.beliefs:
+            flat.append(chain.from_iterable(zip(names, map(text_of, board.beliefs[part]), strict=True)))
+        yield [_pack_members(list(each)) for each in flat]
 
 
 def _check_board(method: str, board: LiveBoard) -> None:
     """Raise `InputError` if lengths differ or a number is not finite."""
-    if len(board.names) != len(board.values) or len(board.beliefs) not in (0, len(board.names)):
-        lengths = (len(board.names), len(board.values), len(board.beliefs))
-        raise InputError(f"boards[{method}]", lengths, "must have one value for each name, and one belief or none at all")
+    count = len(board.names)
+    if len(board.values) != count or not {len(board.beliefs), len(board.provisional)} <= {0, count}:
+        lengths = (count, len(board.values), len(board.beliefs), len(board.provisional))
+        raise InputError(f"boards[{method}]", lengths, "must have one value for each name; beliefs and marks for each one, or none at all")
     for name, numbers in (("values", board.values), ("beliefs", [number for belief in board.beliefs for number in belief])):
         if not all(map(math.isfinite, numbers)):
             raise InputError(f"boards[{method}].{name}", next(number for number in numbers if not math.isfinite(number)), "must be finite")
@@ -302,18 +322,21 @@ def _check_board(method: str, board: LiveBoard) -> None:
 
 def _page(head: PoolHead, method: str, answer: str) -> BoardPage:
     """The page from the answer of `scripts.PAGE` or `scripts.AROUND`."""
-    total, start, better, token, flat, activity, beliefs = _decode_page(answer)
-    rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method_of(method))
+    total, ranked, start, better, token, flat, activity, beliefs = _decode_page(answer)
+    rows, model = list(_rows(flat, start, better, ranked)), head.beliefs.get(method_of(method))
     if model is not None:
         held = (of_text(text) if isinstance(text, str) else None for text in beliefs)
         rows = [believed(row, belief, model, head.pool_time) for row, belief in zip(rows, held, strict=True)]
-    return BoardPage(head, method, total, rows, [_outcomes(score or None) for score in activity], token)
+    if method_of(method) != ACTIVITY:
+        counts = (_outcomes(score or None) for score in activity)
+        rows = [msgspec.structs.replace(row, outcomes=count) for row, count in zip(rows, counts, strict=True)]
+    return BoardPage(head, method, total, ranked, rows, token)
 
 
-def _strength(score: str | float | None, text: str | None, model: BeliefModel | None, time: float | None) -> Strength | None:
-    if score is None or (model is not None and text is None):
+def _strength(place: tuple[bool, float] | None, text: str | None, model: BeliefModel | None, time: float | None) -> Strength | None:
+    if place is None or (model is not None and text is None):
         return None
-    rating = 0.0 - float(score)
+    rating = 0.0 - place[1]
     if model is None or text is None:
         return Strength(rating)
     belief = of_text(text)
@@ -325,12 +348,27 @@ def _outcomes(score: str | float | None) -> int:
     return 0 if score is None else round(-float(score))
 
 
-def _ranked(flat: Sequence[str], start: int, better: int) -> Iterator[AgentRow]:
-    """Consecutive rows with competition ranks. better: Number of agents that are strictly better than the first row's agent."""
+def _rows(flat: Sequence[str], start: int, better: int, ranked: int) -> Iterator[AgentRow]:
+    """Consecutive rows: settled agents with competition ranks, then provisional ones.
+
+    better: Number of settled agents that are strictly better than the first row's agent. ranked: Number of settled agents.
+    """
     last, rank = None, better + 1
     for i in range(0, len(flat), 2):
-        score = float(flat[i + 1])
+        score, index = float(flat[i + 1]), start + i // 2
+        if index >= ranked:
+            yield AgentRow(agent=flat[i], rating=0.0 - score, rank=None, provisional=True)
+            continue
         if last is not None and score != last:
-            rank = start + i // 2 + 1
+            rank = index + 1
         last = score
         yield AgentRow(agent=flat[i], rating=0.0 - score, rank=rank)
+
+
+def _place(settled: str | float | None, provisional: str | float | None) -> tuple[bool, float] | None:
+    score = provisional if settled is None else settled
+    return None if score is None else (settled is None, float(score))
+
+
+def _members(client: Any, key: str) -> list[str]:
+    return [name for name, _ in client.zscan_iter(key, count=MEMBERS_A_CALL)]

@@ -13,7 +13,8 @@ Laws, checked by tests against every implementation:
    a lower position of its generation, or a lower sequence never replaces another one. So a task that ends late, with old parameters or
    with an erased name, changes nothing.
    Readers see no solved board of an earlier season than that of the head: in its place, an empty board says that it is not solved yet.
-5. Ties on a live board are ordered by name, ascending. `rank` is a competition rank (1, 1, 3) by the unrounded rating.
+5. A board has settled agents first, then provisional ones, which have no rank: the writer says which are. Ties on a live board are ordered
+   by name, ascending. `rank` is a competition rank (1, 1, 3) among the settled agents by the unrounded rating.
 6. A row's rating and belief are of the same publication, and are written and read in one step. Deviations are evaluated when they are
    read, at the pool time in the head. They grow while an agent does not play, without another write.
 
@@ -107,6 +108,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if
             unknown.
         slices: Key of a tag -> the pool's slices by this tag.
+        provisional_outcomes: Live boards separate agents with fewer outcomes as provisional. None: an earlier release separated none.
     """
 
     pool: str
@@ -137,6 +139,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     season: str = FIRST_SEASON
     season_generation: int = 1
     slices: dict[str, SliceDimension] = {}
+    provisional_outcomes: int | None = None
 
     @property
     def refused(self) -> int:
@@ -147,13 +150,17 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         return max(0, self.dead_letters - conflict_letters(self.conflicts))
 
     @property
-    def live_methods(self) -> list[str]:
-        """Names of the pool's live boards."""
+    def stored(self) -> list[str]:
+        """Names of what the store keeps as live boards of the pool: boards of the online methods, and numbers of outcomes."""
         return [*self.online, ACTIVITY]
 
+    def stores(self, name: str) -> bool:
+        """Whether the store keeps a live board of this name for the pool or one of its slices."""
+        return name in self.stored or slice_of(self.slices, name) is not None
+
     def has_board(self, name: str) -> bool:
-        """Whether the pool or one of its slices has a live board of this name."""
-        return name in self.live_methods or slice_of(self.slices, name) is not None
+        """Whether readers have a live board of this name. Numbers of outcomes are no board: they are a field of rows and records."""
+        return slice_boards.method_of(name) != ACTIVITY and self.stores(name)
 
     def has_slice(self, part: str) -> bool:
         """Whether the pool has this slice, such as `language:English`; true for the empty text, which is all outcomes."""
@@ -168,6 +175,7 @@ class LiveBoard(NamedTuple):
         names: Names of the agents.
         values: Rating of each agent, as an absolute value.
         beliefs: Belief about each agent; empty if the method holds no beliefs.
+        provisional: Whether each agent is provisional; empty if none is.
         total: Number of agents on the complete board, by which losses of the store are detected; None if unknown.
     """
 
@@ -175,6 +183,7 @@ class LiveBoard(NamedTuple):
     values: Sequence[float]
     beliefs: Sequence[Belief] = ()
     total: int | None = None
+    provisional: Sequence[bool] = ()
 
 
 class BoardPage(NamedTuple):
@@ -184,8 +193,8 @@ class BoardPage(NamedTuple):
         head: Head of the pool. The rows are at least as new as its position.
         method: Name of the method.
         total: Number of agents on the board.
-        rows: The rows.
-        outcomes: For each row, the number of outcomes in which its agent took part.
+        ranked: Number of settled agents, which come first.
+        rows: The rows, with the number of outcomes in which each agent took part.
         publication: Token of the publication that wrote the rows; empty if a publication was under way. Two pages with one token, not
             empty, and one total are of the same rows: a publication claims another token before it writes, and after its commit it only
             removes rows.
@@ -194,8 +203,8 @@ class BoardPage(NamedTuple):
     head: PoolHead
     method: str
     total: int
+    ranked: int
     rows: list[AgentRow]
-    outcomes: list[int]
     publication: str
 
 
@@ -243,7 +252,7 @@ class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts 
 
 
 ACTIVITY: Final = slice_boards.ACTIVITY
-"""Name of the live board with each agent's number of outcomes. It is published with the boards of online methods."""
+"""Name of the sorted set with each agent's number of outcomes. It is published like the boards of online methods."""
 
 
 INSIGHT = "insight"

@@ -70,57 +70,68 @@ token, or none, means that the server lost this claim (-1), for example because 
 WRITE: Final = _script(
     _HOLD
     + """
-redis.call('ZADD', KEYS[2], unpack(cmsgpack.unpack(ARGV[3])))
-redis.call('PERSIST', KEYS[2])
-redis.call('SADD', KEYS[3], ARGV[2])
-if KEYS[4] then
-  redis.call('HSET', KEYS[4], unpack(cmsgpack.unpack(ARGV[4])))
-  redis.call('PERSIST', KEYS[4])
+local function put(own, other, packed)
+  local flat = cmsgpack.unpack(packed)
+  if #flat == 0 then return end
+  redis.call('ZADD', own, unpack(flat))
+  redis.call('PERSIST', own)
+  local names = {}
+  for i = 2, #flat, 2 do table.insert(names, flat[i]) end
+  redis.call('ZREM', other, unpack(names))
+end
+put(KEYS[2], KEYS[3], ARGV[3])
+put(KEYS[3], KEYS[2], ARGV[4])
+redis.call('SADD', KEYS[4], ARGV[2])
+if KEYS[5] then
+  redis.call('HSET', KEYS[5], unpack(cmsgpack.unpack(ARGV[5])))
+  redis.call('PERSIST', KEYS[5])
 end
 return 1
 """
 )
-"""Writes changed agents of a live board. KEYS: fence, live board, set of boards, and beliefs if the method holds them. ARGV[1]: token.
-ARGV[2]: "generation/method". ARGV[3]: {score, member, ...} in MessagePack. ARGV[4]: {member, belief, ...} in MessagePack. Scores stay
-exact, because Redis writes a script's doubles with 17 digits; beliefs are texts."""
+"""Writes changed agents of a live board. KEYS: fence, settled agents, provisional agents, set of boards, and beliefs if the method holds
+them. ARGV[1]: token. ARGV[2]: "generation/method". ARGV[3]: {score, member, ...} of settled agents in MessagePack, which are then not
+provisional. ARGV[4]: the same of provisional agents. ARGV[5]: {member, belief, ...} in MessagePack. Scores stay exact, because Redis writes
+a script's doubles with 17 digits; beliefs are texts."""
 
 COMMIT: Final = _script(
     _HOLD
     + """
+local excess = {1}
 for i = 7, #ARGV, 2 do
-  local board, beliefs, total = KEYS[i - 3], KEYS[i - 2], tonumber(ARGV[i + 1])
-  if redis.call('ZCARD', board) < total then return -1 end
-  if beliefs ~= board and redis.call('HLEN', beliefs) < total then return -1 end
+  local at, total = (i - 7) / 2 * 3 + 4, tonumber(ARGV[i + 1])
+  local board, provisional, beliefs = KEYS[at], KEYS[at + 1], KEYS[at + 2]
+  local held = redis.call('ZCARD', board) + redis.call('ZCARD', provisional)
+  if held < total or (beliefs ~= board and redis.call('HLEN', beliefs) < total) then return -1 end
+  if held > total then table.insert(excess, ARGV[i]) end
 end
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4], 'done', ARGV[1], 'season', ARGV[6])
-local excess = {1}
-for i = 7, #ARGV, 2 do
-  redis.call('SADD', KEYS[3], ARGV[i])
-  if redis.call('ZCARD', KEYS[i - 3]) > tonumber(ARGV[i + 1]) then table.insert(excess, ARGV[i]) end
-end
+for i = 7, #ARGV, 2 do redis.call('SADD', KEYS[3], ARGV[i]) end
 for _, field in ipairs(redis.call('SMEMBERS', KEYS[3])) do
   if string.match(field, '^(%d+)/') ~= ARGV[3] then table.insert(excess, field) end
 end
 return excess
 """
 )
-"""Commits the writes of a token. KEYS: fence, head, set of boards, and for each live board of known size its key and the key of its
-beliefs (the board's key again if it has none). ARGV: token, epoch, generation, position, head, first generation of the season, and for
-each such board "generation/method" and its number of agents. Returns {1, boards...}: those of this generation with more agents, and all
-boards of other generations; -1 also if a board has fewer agents, because the store evicted some. The fence keeps the token as `done`: a
-later claim of which nothing was committed has another one."""
+"""Commits the writes of a token. KEYS: fence, head, set of boards, and for each live board of known size the keys of its settled agents, of
+its provisional ones and of its beliefs (the first key again if it has none). ARGV: token, epoch, generation, position, head, first
+generation of the season, and for each such board "generation/method" and its number of agents. Returns {1, boards...}: those of this
+generation with more agents, and all boards of other generations; -1 also if a board has fewer agents, because the store evicted some. The
+fence keeps the token as `done`: a later claim of which nothing was committed has another one."""
 
 TRIM: Final = _script(
     _HOLD
     + """
 local names = cmsgpack.unpack(ARGV[2])
 redis.call('ZREM', KEYS[2], unpack(names))
-redis.call('HDEL', KEYS[3], unpack(names))
+redis.call('ZREM', KEYS[3], unpack(names))
+redis.call('HDEL', KEYS[4], unpack(names))
 return 1
 """
 )
-"""Removes agents from a live board. KEYS: fence, live board, its beliefs. ARGV: token, {member, ...} in MessagePack."""
+"""Removes agents from a live board. KEYS: fence, its settled agents, its provisional ones, its beliefs. ARGV: token, {member, ...} in
+MessagePack."""
 
 REMOVE: Final = _script(
     """
@@ -142,16 +153,23 @@ local function each(command, key, rows)
   end
   return found
 end
-local function page(start, stop, total)
-  local rows = redis.call('ZRANGE', KEYS[1], start, stop, 'WITHSCORES')
-  local better = 0
-  if #rows > 0 then better = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. rows[2]) end
-  local fence = redis.call('HMGET', KEYS[3], 'token', 'done')
+local function page(start, stop, ranked, total)
+  local rows, better = {}, 0
+  if start < ranked then
+    rows = redis.call('ZRANGE', KEYS[1], start, stop, 'WITHSCORES')
+    if #rows > 0 then better = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. rows[2]) end
+  end
+  if stop >= ranked and ranked < total then
+    local others = redis.call('ZRANGE', KEYS[2], math.max(0, start - ranked), stop - ranked, 'WITHSCORES')
+    for _, value in ipairs(others) do table.insert(rows, value) end
+  end
+  local fence = redis.call('HMGET', KEYS[4], 'token', 'done')
   local token = fence[1] and fence[1] == fence[2] and fence[1] or ''
-  if #rows == 0 then return string.format('[%d,%d,%d,%s,[],[],[]]', total, start, better, cjson.encode(token)) end
-  local beliefs = KEYS[4] and cjson.encode(each('HMGET', KEYS[4], rows)) or '[]'
-  local parts = {cjson.encode(token), cjson.encode(rows), cjson.encode(each('ZMSCORE', KEYS[2], rows)), beliefs}
-  return string.format('[%d,%d,%d,', total, start, better) .. table.concat(parts, ',') .. ']'
+  local counts = string.format('[%d,%d,%d,%d,', total, ranked, start, better)
+  if #rows == 0 then return counts .. cjson.encode(token) .. ',[],[],[]]' end
+  local beliefs = KEYS[5] and cjson.encode(each('HMGET', KEYS[5], rows)) or '[]'
+  local parts = {cjson.encode(token), cjson.encode(rows), cjson.encode(each('ZMSCORE', KEYS[3], rows)), beliefs}
+  return counts .. table.concat(parts, ',') .. ']'
 end
 local function window(index, count, total)
   local start = math.max(0, math.min(index - math.floor(count / 2), total - count))
@@ -162,24 +180,29 @@ end
 PAGE: Final = _script(
     _PAGE
     + """
-local start = tonumber(ARGV[1])
-return page(start, start + tonumber(ARGV[2]) - 1, redis.call('ZCARD', KEYS[1]))
+local start, ranked = tonumber(ARGV[1]), redis.call('ZCARD', KEYS[1])
+return page(start, start + tonumber(ARGV[2]) - 1, ranked, ranked + redis.call('ZCARD', KEYS[2]))
 """
 )
-"""Reads rows of a live board. KEYS: live board, the pool's activity, the fence, and the board's beliefs if it has them. ARGV: start, count.
-Returns a JSON text, because clients parse one text much faster than an array of its values: [total, start, number of agents strictly better
-than the first row, token, [agent, score, ...], [activity, ...], [belief, ...]]. The token is that of the publication whose rows these are;
+"""Reads rows of a live board: settled agents, then provisional ones. KEYS: settled agents, provisional agents, the pool's activity, the
+fence, and the board's beliefs if it has them. ARGV: start, count. Returns a JSON text, because clients parse one text much faster than an
+array of its values: [total, number of settled agents, start, number of settled agents strictly better than the first row, token, [agent,
+score, ...], [activity, ...], [belief, ...]]. The token is that of the publication whose rows these are;
 empty if one is under way. The last two lists have a text for each row, false for an agent without a value; without a key of beliefs, the
 last one is empty."""
 
 AROUND: Final = _script(
     _PAGE
     + """
-local index = redis.call('ZRANK', KEYS[1], ARGV[1])
-if not index then return false end
-local total = redis.call('ZCARD', KEYS[1])
+local ranked = redis.call('ZCARD', KEYS[1])
+local total, index = ranked + redis.call('ZCARD', KEYS[2]), redis.call('ZRANK', KEYS[1], ARGV[1])
+if not index then
+  index = redis.call('ZRANK', KEYS[2], ARGV[1])
+  if not index then return false end
+  index = index + ranked
+end
 local start, stop = window(index, tonumber(ARGV[2]), total)
-return page(start, stop, total)
+return page(start, stop, ranked, total)
 """
 )
 """Reads rows of a live board with an agent in the middle. KEYS and answer as PAGE. ARGV: agent, count. Returns nil if the agent is not on
@@ -295,12 +318,13 @@ board."""
 
 STRENGTHS: Final = _script(
     """
-local beliefs = KEYS[2] and redis.call('HMGET', KEYS[2], unpack(ARGV)) or {}
-return {redis.call('ZMSCORE', KEYS[1], unpack(ARGV)), beliefs}
+local beliefs = KEYS[3] and redis.call('HMGET', KEYS[3], unpack(ARGV)) or {}
+return {redis.call('ZMSCORE', KEYS[1], unpack(ARGV)), redis.call('ZMSCORE', KEYS[2], unpack(ARGV)), beliefs}
 """
 )
-"""Reads ratings and beliefs of agents of a live board in one step. KEYS: live board, and its beliefs if it has them. ARGV: agents. Returns
-{score, ...} and {belief, ...}, nil for agents that are not there; without a key of beliefs, the second list is empty."""
+"""Reads ratings and beliefs of agents of a live board in one step. KEYS: settled agents, provisional agents, and beliefs if the method
+holds them. ARGV: agents. Returns the scores of settled agents, those of provisional agents, and the beliefs, nil for agents that
+are not there; without a key of beliefs, the last list is empty."""
 
 BEAT: Final = _script(
     """

@@ -104,7 +104,9 @@ class Client(Connection):
         return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
 
     def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None, slice: str | None = None) -> Board:
-        r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
+        r"""Return the rows around an agent. Answers 304 to If-None-Match if nothing changed.
+
+        Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
     def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:
@@ -368,7 +370,9 @@ class AsyncClient(AsyncConnection):
         return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
 
     async def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None, slice: str | None = None) -> Board:
-        r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
+        r"""Return the rows around an agent. Answers 304 to If-None-Match if nothing changed.
+
+        Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
     async def compare_solves(self, pool: str, method: str, *, against: int | None = None, position: int | None = None, since: str | None = None, until: str | None = None, count: int | None = None, slice: str | None = None, generation: int | None = None) -> Difference:

@@ -295,17 +295,17 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         agent: Name of the agent.
         rating: Rating of the agent; None if the method cannot rate it.
-        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        rank: Rank of the agent among the settled ones. 1 is best, and equal ratings share a rank. None if the agent is provisional.
         low: Lower end of the rating's interval, if one was computed.
         high: Upper end of this interval.
         deviation: Standard deviation of an online method's belief about the agent, at the pool time. Only for methods with beliefs.
-        rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
+        rank_before: Rank in the previous solve; absent for an agent that had none, and on live boards.
         earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank the agent, or kept only rows above it.
         earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest half a million duels.
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
-        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few outcomes or opponents.
-        outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Only on solved boards of pools.
+        provisional: Whether there is too little evidence for a rank: the agent has few outcomes, or on solved boards few opponents. Provisional agents follow the settled ones.
+        outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Absent on past boards.
         opponents: Number of other agents that it met in the games that the solve counted. Only on solved boards of pools of games.
         display_name: Name to show in place of the agent's name. This and the following fields are absent where they are not known.
         country: ISO 3166-1 alpha-2 code.
@@ -322,7 +322,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     agent: str
     rating: float | None
-    rank: int
+    rank: int | None
     low: float | None = None
     high: float | None = None
     deviation: float | None = None
@@ -373,7 +373,7 @@ class BeliefModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""Rows of one board, best first.
+    r"""Rows of one board, best first: settled agents with their ranks, then provisional agents without one.
 
     Attributes:
         pool: Name of the pool.
@@ -382,11 +382,12 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted. A higher position is newer.
         total: Number of agents on the complete board.
+        ranked: Number of settled agents on the complete board. They come first, and ranks count them alone.
         age_seconds: Seconds since the board was published or solved.
         rows: The requested rows.
         outcomes: Number of outcomes that the solve counted.
         certificate: Proof of a solved result's quality.
-        status: How the solve ended.
+        status: How the solve ended. `too_little_evidence`, also on boards of online methods: all agents are provisional.
         seconds: Duration of the solve.
         error: Why the newest solve failed. The board is then the result of an earlier solve.
         version: Version of Equirank that solved.
@@ -402,6 +403,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
         slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
+        reason: Why no agent has a rank; absent if one has.
     """
 
     pool: str
@@ -410,6 +412,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     generation: int
     position: int
     total: int
+    ranked: int
     age_seconds: float
     rows: list[AgentRow]
     outcomes: int | None = None
@@ -430,6 +433,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stale_seconds: float | None = None
     season: str | None = None
     slice: str | None = None
+    reason: str | None = None
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -768,14 +772,14 @@ class FairOpponent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         agent: Name of the opponent.
         rating: Its rating by the method of the answer.
         rank: Its rank by this method.
-        provisional: Whether its rating is based on few outcomes.
+        provisional: Whether it has too little evidence for a rank.
         expected_score: Expected score of the agent of the request in its next game against the opponent; 1/2 is even.
         tie: Probability of a tie.
     """
 
     agent: str
     rating: float
-    rank: int
+    rank: int | None
     provisional: bool
     expected_score: float
     tie: float
@@ -901,8 +905,8 @@ class FoundAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         agent: Name of the agent.
         outcomes: Number of outcomes that it took part in.
         rating: Rating by the method of the answer; None if the method does not rate the agent.
-        rank: Rank by this method; None if the agent is not on its board.
-        provisional: Whether the rating is uncertain, as on boards.
+        rank: Rank by this method; None if the agent is provisional, or not on its board.
+        provisional: Whether there is too little evidence for a rank, as on boards.
         display_name: Name to show in place of the agent's name; None if it has none.
     """
 
@@ -1353,12 +1357,13 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     Attributes:
         source: `live` or `solved`, as on boards.
         rating: Rating of the agent; None if the method cannot rate it.
-        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        rank: Rank of the agent among the settled ones. 1 is best, and equal ratings share a rank. None if the agent is provisional.
         total: Number of agents on the board.
+        ranked: Number of settled agents on the board.
         generation: Generation of the pool that the board is of.
         position: Log offset up to which outcomes were counted.
         age_seconds: Seconds since the board was published or solved.
-        provisional: Whether the rating is uncertain, as on boards.
+        provisional: Whether there is too little evidence for a rank, as on boards.
         low: Lower end of the rating's interval.
         high: Upper end of this interval.
         rank_low: Best rank in the rank's interval.
@@ -1368,8 +1373,9 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     source: str
     rating: float | None
-    rank: int
+    rank: int | None
     total: int
+    ranked: int
     generation: int
     position: int
     age_seconds: float
@@ -1410,14 +1416,14 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         agent: Name of the agent.
-        rank: Rank in the later solve.
+        rank: Rank in the later solve; None if the agent is provisional there.
         rating: Rating in the later solve.
-        rank_before: Rank in the earlier solve; None if the agent is below the rows that were kept of it.
+        rank_before: Rank in the earlier solve; None if the agent is provisional there, or below the rows that were kept of it.
         rating_before: Rating in the earlier solve.
     """
 
     agent: str
-    rank: int
+    rank: int | None
     rating: float | None
     rank_before: int | None
     rating_before: float | None
@@ -1636,7 +1642,7 @@ class PartitionReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""One kept solve. total: Number of agents on its board."""
+    r"""One kept solve. total: Number of agents on its board. ranked: Number of those with a rank; None if evidence was not considered."""
 
     generation: int
     position: int
@@ -1649,6 +1655,8 @@ class Past(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: str
     seconds: float
     total: int
+    ranked: int | None = None
+    reason: str | None = None
 
 
 class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1683,6 +1691,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         season: Name of the season; `first` before the first one that was started by name.
         season_generation: First generation of the season. Solved boards of earlier generations belong to earlier seasons.
         slices: Key of a tag -> the pool's slices by this tag.
+        provisional_outcomes: Live boards separate agents with fewer outcomes as provisional. None: an earlier release separated none.
     """
 
     pool: str
@@ -1713,6 +1722,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     season: str = 'first'
     season_generation: int = 1
     slices: dict[str, SliceDimension] = {}
+    provisional_outcomes: int | None = None
 
 
 class PoolList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -2183,7 +2193,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         position: Log offset up to which outcomes were counted; 0 for a file.
         outcomes: Number of outcomes counted; None for a file.
         rating: Rating of the agent; None if it has none.
-        rank: Rank of the agent; None for an online method, whose board has it.
+        rank: Rank of the agent among all agents of the solve, provisional ones included; None for an online method, whose board has it.
         agents: Number of agents of the solve, or of the pool for an online method.
         margins: Margins that the method used: `posterior` or `observed`; None for methods without margins.
         sums: The sums that explain the rating.
@@ -2337,7 +2347,7 @@ class WhyState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         position: Log offset up to which outcomes were counted.
         outcomes: Number of outcomes of the pool.
         rating: Rating of the agent; None if it has none.
-        rank: Rank of the agent; None if it was not part of the solve, and for an online method.
+        rank: Rank of the agent among all agents of the solve; None if it was not part of the solve, and for an online method.
     """
 
     position: int

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 from services.boards.store.live import LiveBoards
+from services.runtime.settings import PROVISIONAL, Provisional
 from services.shard.fencing import Fenced
 from services.shard.figures import ShardFigures
 from services.shard.partition import Partition
@@ -31,7 +32,7 @@ class Publisher:
 
     interval: least seconds from the end of a round to the next one. judge: checks the boards that the store contains. clock: seconds since
     1970, for readers. figures: receive the results of updates, and the pauses of the fold while updates are copied. written:
-    called for each update that was written. Every `now` is monotonic time in seconds.
+    called for each update that was written. limits: the least evidence for a rank. Every `now` is monotonic time in seconds.
     """
 
     def __init__(
@@ -42,8 +43,9 @@ class Publisher:
         clock: Callable[[], float] = time.time,
         figures: ShardFigures | None = None,
         written: Callable[[Update], None] | None = None,
+        limits: Provisional = PROVISIONAL,
     ) -> None:
-        self._writer, self._selection, self._clock = BoardWriter(boards, judge), Selection(clock), clock
+        self._writer, self._selection, self._clock = BoardWriter(boards, judge), Selection(clock, limits), clock
         self._interval, self._written = interval, written
         self._began = self._next = self._next_if_behind = float("-inf")
         self._executor = ThreadPoolExecutor(1, "publish")

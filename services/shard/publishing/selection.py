@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from services.boards.store.protocol import PoolHead
+from services.runtime.settings import Provisional
 from services.shard.partition import Partition
 from services.shard.publishing import updates
 from services.shard.publishing.updates import Track, Update
@@ -18,10 +19,13 @@ _IDLE_AT_ONCE: Final = 100
 
 
 class Selection:
-    """Selects updates, and tracks what the store contains of each pool. clock: seconds since 1970, for heads."""
+    """Selects updates, and tracks what the store contains of each pool.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
+    clock: seconds since 1970, for heads. limits: the least evidence for a rank.
+    """
+
+    def __init__(self, clock: Callable[[], float], limits: Provisional) -> None:
+        self._clock, self._limits = clock, limits
         self._tracks: dict[str, Track] = {}
 
     def updates(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[Update]:
@@ -39,11 +43,12 @@ class Selection:
         idle = [entry for entry in ready if not entry[0].changes.any and now - entry[1].checked_at >= _IDLE_SECONDS]
         due = [entry for entry in ready if entry[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda entry: entry[1].checked_at)
         at = self._clock()
-        taken = [updates.update_of(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
+        taken = [updates.update_of(state, track, epochs[partition.number], partition, at, self._limits) for state, track, partition in due]
         heads = [entry for partition in partitions for entry in self._due_heads(now, partition)]
         waiting = nsmallest(_IDLE_AT_ONCE, (entry for entry in heads if _only_waits(*entry)), key=lambda entry: entry[1].checked_at)
         reported = [entry for entry in heads if not _only_waits(*entry)]
-        taken += [_head_update(state, track, epochs[partition.number], partition, at) for state, track, partition in reported + waiting]
+        others = reported + waiting
+        taken += [_head_update(state, track, epochs[partition.number], partition, at, self._limits) for state, track, partition in others]
         return [update for update in taken if update is not None]
 
     def _due_heads(self, now: float, partition: Partition) -> Iterator[tuple[PoolState, Track, Partition]]:
@@ -68,12 +73,12 @@ class Selection:
         return track
 
 
-def _head_update(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:
+def _head_update(state: PoolState, track: Track, epoch: int, partition: Partition, at: float, limits: Provisional) -> Update | None:
     """Update of a head whose boards must not change; None if there is nothing to report, and the store need not be asked.
 
     The head of a broken pool describes an empty board, which belongs to the start of the generation.
     """
-    head = updates.head_of(state.emptied() if state.broken else state, partition, at)
+    head = updates.head_of(state.emptied() if state.broken else state, partition, at, limits)
     if (why := _why(head, state, partition, track)) is None and track.shown_stop is None and not track.visible:
         return None
     head = msgspec.structs.replace(head, stopped=why)

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.online import Reading
+from services.boards.evidence import few_outcomes
 from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
 from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, LiveForecasts, PoolHead
+from services.runtime.settings import PROVISIONAL, Provisional
 from services.shard.partition import Partition
 from services.state.pool import Changes, PoolState
 from services.state.ratings import OnlineRatings
@@ -71,7 +73,9 @@ class Update:
         return self.changes.ids
 
 
-def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:
+def update_of(
+    state: PoolState, track: Track, epoch: int, partition: Partition, at: float, limits: Provisional = PROVISIONAL
+) -> Update | None:
     """Take the changes of a pool since the last update.
 
     A pool with a rating or deviation that is not finite is stopped instead, and the result is None.
@@ -82,20 +86,21 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
         epoch: Epoch under which the shard owns the partition.
         partition: Partition of the pool.
         at: Time of publication, seconds since 1970.
+        limits: The least evidence for a rank.
     """
     changes = state.take_changes()
     try:
-        boards = boards_of(state, changes.ids) | slice_boards_of(state, changes)
+        boards = boards_of(state, changes.ids, limits) | slice_boards_of(state, changes, limits)
     except UnfiniteRating as error:
         _stop_unfinite(state, error.method, error.ids, partition.position)
         return None
-    return Update(state, track, epoch, head_of(state, partition, at), changes, boards)
+    return Update(state, track, epoch, head_of(state, partition, at, limits), changes, boards)
 
 
-def boards_of(state: PoolState, ids: NDArray[np.int32]) -> dict[str, LiveBoard]:
+def boards_of(state: PoolState, ids: NDArray[np.int32], limits: Provisional = PROVISIONAL) -> dict[str, LiveBoard]:
     """Copy the rows of some agents on each live board. Raises `UnfiniteRating`."""
     names = state.content.agents.names(ids)
-    total = len(state.content.agents)
+    total, activity = len(state.content.agents), state.content.ratings.activity
     boards: dict[str, LiveBoard] = {}
     for method in state.content.ratings.online:
         rated = state.rated(method)
@@ -103,25 +108,26 @@ def boards_of(state: PoolState, ids: NDArray[np.int32]) -> dict[str, LiveBoard]:
         reading = state.content.ratings.read(method, shown)
         if not (finite := _finite(reading)).all():
             raise UnfiniteRating(method, shown[~finite])
-        boards[method] = _board(names if rated is None else state.content.agents.names(shown), reading, count)
-    boards[ACTIVITY] = LiveBoard(names, state.content.ratings.activity[ids].astype(np.float64).tolist(), total=total)
+        own = names if rated is None else state.content.agents.names(shown)
+        boards[method] = _board(own, reading, count, few_outcomes(activity[shown], limits))
+    boards[ACTIVITY] = LiveBoard(names, activity[ids].astype(np.float64).tolist(), total=total)
     return boards
 
 
-def slice_boards_of(state: PoolState, changes: Changes) -> dict[str, LiveBoard]:
+def slice_boards_of(state: PoolState, changes: Changes, limits: Provisional = PROVISIONAL) -> dict[str, LiveBoard]:
     """Copy the rows of some agents on each live board of the pool's slices. Raises `UnfiniteRating`."""
     boards: dict[str, LiveBoard] = {}
     if state.slices is None:
         return boards
     for key, ids in changes.slices.items():
         content, name = state.slices.slices[key].content, SliceName(*key)
-        names, total = content.agents.names(ids), len(content.agents)
+        names, total, played = content.agents.names(ids), len(content.agents), content.ratings.activity[ids]
         for method in content.ratings.online:
             reading = content.ratings.read(method, ids)
             if not (finite := _finite(reading)).all():
                 raise UnfiniteRating(method, state.content.agents.lookup(content.agents.names(ids[~finite])))
-            boards[name.board(method)] = _board(names, reading, total)
-        boards[name.board(ACTIVITY)] = LiveBoard(names, content.ratings.activity[ids].astype(np.float64).tolist(), total=total)
+            boards[name.board(method)] = _board(names, reading, total, few_outcomes(played, limits))
+        boards[name.board(ACTIVITY)] = LiveBoard(names, played.astype(np.float64).tolist(), total=total)
     return boards
 
 
@@ -146,8 +152,9 @@ def _finite(reading: Reading) -> NDArray[np.bool_]:
     return ratings if reading.deviation is None else ratings & np.isfinite(reading.deviation)
 
 
-def _board(names: Sequence[str], reading: Reading, total: int) -> LiveBoard:
-    return LiveBoard(names, reading.rating.tolist(), [] if reading.beliefs is None else list(reading.beliefs.each()), total)
+def _board(names: Sequence[str], reading: Reading, total: int, provisional: NDArray[np.bool_]) -> LiveBoard:
+    beliefs = [] if reading.beliefs is None else list(reading.beliefs.each())
+    return LiveBoard(names, reading.rating.tolist(), beliefs, total, provisional.tolist())
 
 
 def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], position: int) -> None:
@@ -158,8 +165,8 @@ def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], positi
     state.stop(f"{why} by `equirank pools settings {pool}`", position, broken=True)
 
 
-def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
-    """Return the head of a pool. at: time of publication, seconds since 1970."""
+def head_of(state: PoolState, partition: Partition, at: float, limits: Provisional = PROVISIONAL) -> PoolHead:
+    """Return the head of a pool. at: time of publication, seconds since 1970. limits: the least evidence for a rank."""
     counts, position = state.content.counts, state.folded_to(partition.position)
     return PoolHead(
         pool=state.generation.pool,
@@ -189,6 +196,7 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         record=record_before(position, partition),
         season=state.generation.season,
         slices=slices_of(state),
+        provisional_outcomes=limits.outcomes,
         season_generation=1 if state.generation.opening is None else state.generation.opening.first,
     )
 

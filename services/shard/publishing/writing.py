@@ -228,6 +228,8 @@ class BoardWriter:
             return End.LOST if update.track.recovered else None
         if update.head.beliefs and (head is None or not head.beliefs.keys() >= update.head.beliefs.keys()):
             return End.WHOLE  # earlier releases did not write beliefs
+        if head is not None and head.provisional_outcomes != update.head.provisional_outcomes:
+            return End.WHOLE  # ranks count other agents since the setting, or the release, changed
         if update.track.recovered and update.state.generation.initial:
             return End.WHOLE  # earlier releases wrote rows of agents that have no initial rating of the method, and no outcome
         if update.track.recovered and self._is_tainted(update, fence):

@@ -46,7 +46,8 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
         Percentile intervals alone cover the true value less often than their level, because the bias of resampling moves their center in
         the direction opposite to the bias of the estimate. The union of both intervals has at least the coverage of each of them.
         """
-        ranks = min(self.rank_low, row.rank), max(self.rank_high, row.rank)
+        rank_low, rank_high = self.rank_low, self.rank_high
+        ranks = (rank_low, rank_high) if row.rank is None else (min(rank_low, row.rank), max(rank_high, row.rank))
         if row.rating is None or self.low is None or self.high is None:
             return msgspec.structs.replace(row, low=self.low, high=self.high, rank_low=ranks[0], rank_high=ranks[1])
         least, most = min(self.possible[0], row.rating), max(self.possible[1], row.rating)

@@ -362,7 +362,7 @@ def open_scheduler(
     results.load()
     for name in checkpoints.blobs.tree("intervals"):  # of earlier releases, which did not keep intervals in result files
         checkpoints.blobs.remove(name)
-    destination = Destination(store.url, store.log, settings.solves_kept, settings.interval_seconds)
+    destination = Destination(store.url, store.log, settings.solves_kept, settings.interval_seconds, provisional=settings.provisional)
     reconciler = Reconciler(store.solved, results, backoff or Backoff())
     reconciler.find_published()
     return SolveScheduler(

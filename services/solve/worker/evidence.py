@@ -1,4 +1,4 @@
-"""Evidence for the rows of a solved board: outcomes and opponents of each agent. Readers mark agents with few of them as provisional."""
+"""Evidence for the rows of a solved board: outcomes and opponents of each agent, which decide who has a rank."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,19 +7,22 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.problems.inputs import FeaturesInput, PairsInput, Problem
+from ratings_core.problems.inputs import FeaturesInput, PairsInput, Problem, ScoresInput
 from ratings_core.records.roster import Roster
-from services.boards.result import SolveResult
+from services.boards.evidence import reason, settled_first
+from services.boards.result import AgentRow, SolveResult
+from services.runtime.settings import Provisional
 from services.state.parts import part
 
 
-def with_evidence(result: SolveResult, arrays: Mapping[str, NDArray[Any]], given: Problem) -> SolveResult:
-    """The result with the number of outcomes and of opponents of each row's agent.
+def by_evidence(result: SolveResult, arrays: Mapping[str, NDArray[Any]], given: Problem, limits: Provisional) -> SolveResult:
+    """The result with the number of outcomes and of opponents of each row's agent, and ranks of those that have enough of them.
 
     Args:
-        result: Result of a method on a pool.
+        result: Result of a method on a pool, with ranks of all agents.
         arrays: Arrays of the pool's content.
         given: The problem that was made from them. Opponents are counted in pairs; a table of scores has none.
+        limits: The least evidence for a rank.
     """
     names = Roster.from_arrays(part(arrays, "agents")).names()
     outcomes = dict(zip(names, np.asarray(arrays["activity"]).tolist(), strict=True))
@@ -28,5 +31,13 @@ def with_evidence(result: SolveResult, arrays: Mapping[str, NDArray[Any]], given
         met, n = given.counts, len(given.names)
         numbers = np.bincount(met.first, minlength=n) + np.bincount(met.second, minlength=n)
         opponents = dict(zip(given.names, numbers.tolist(), strict=True))
-    rows = [msgspec.structs.replace(row, outcomes=outcomes.get(row.agent), opponents=opponents.get(row.agent)) for row in result.agents]
-    return msgspec.structs.replace(result, agents=rows)
+    total, tasks = len(result.agents), len(given.tasks) if isinstance(given, ScoresInput) else None
+
+    def marked(row: AgentRow) -> AgentRow:
+        numbers = outcomes.get(row.agent), opponents.get(row.agent)
+        lacks = limits.lacks_evidence(*numbers, total, tasks)
+        return msgspec.structs.replace(row, outcomes=numbers[0], opponents=numbers[1], provisional=lacks)
+
+    needed = limits.outcomes if tasks is None else min(limits.outcomes, tasks)
+    why = reason(needed, min(limits.opponents, total - 1) if opponents else 0)
+    return settled_first(msgspec.structs.replace(result, agents=[marked(row) for row in result.agents]), why)

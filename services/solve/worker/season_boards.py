@@ -11,6 +11,7 @@ from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveRe
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.slice_boards import board_name
 from services.checkpoints.checkpoint import CheckpointStore
+from services.runtime.settings import PROVISIONAL, Provisional
 from services.solve.planning.jobs import Job, JobStatus
 from services.solve.results import ResultFiles
 from services.solve.worker.limits import OutOfMemory
@@ -20,7 +21,9 @@ from services.solve.worker.tasks import Destination, board_of, solve_pool
 Parameters = Mapping[str, float | str | bool]
 
 
-def write_final_board(url: str, end: bytes, method: str, parameters: Parameters, memory: int) -> str | None:
+def write_final_board(
+    url: str, end: bytes, method: str, parameters: Parameters, memory: int, limits: Provisional = PROVISIONAL
+) -> str | None:
     """Solve a method on the final state of a season, and write the board to the season's files.
 
     A result that the pool already had of the same outcomes and parameters is taken as it is, with its intervals. A method that does not
@@ -32,6 +35,7 @@ def write_final_board(url: str, end: bytes, method: str, parameters: Parameters,
         method: Name of the method.
         parameters: Parameters of the solve.
         memory: Memory limit in bytes.
+        limits: The least evidence for a rank.
 
     Returns:
         Why files cannot be read or written now; None if the board is written.
@@ -43,7 +47,7 @@ def write_final_board(url: str, end: bytes, method: str, parameters: Parameters,
     try:
         board = _known(ResultFiles(files.blobs, 1), ended, method, parameters)
         if board is None:
-            board = _solved(url, ended, method, parameters, memory)
+            board = _solved(url, ended, method, parameters, memory, limits)
         SeasonFiles(files, ended.log).write_board(ended.season, board)
     except OSError as error:
         return str(error)
@@ -81,10 +85,10 @@ def _known(results: ResultFiles, end: SeasonEnd, method: str, parameters: Parame
     return None
 
 
-def _solved(url: str, end: SeasonEnd, method: str, parameters: Parameters, memory: int) -> SolvedBoard:
+def _solved(url: str, end: SeasonEnd, method: str, parameters: Parameters, memory: int, limits: Provisional) -> SolvedBoard:
     status, why = JobStatus.FAILED, ""
     try:
-        solved = solve_pool(url, msgspec.json.encode(end.entry), method, parameters, memory)
+        solved = solve_pool(url, msgspec.json.encode(end.entry), method, parameters, memory, limits=limits)
         return msgspec.structs.replace(board_of(end.entry, parameters, solved, Destination("", end.log, 1), time.time()), start=None)
     except registry.NotApplicable as error:
         status, why = JobStatus.NOT_APPLICABLE, error.rule

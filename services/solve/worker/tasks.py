@@ -16,12 +16,13 @@ from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.boards.store.solved import SolvedBoards
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.runtime.settings import PROVISIONAL, Provisional
 from services.solve.insight import job as insight
 from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles, publish_result
-from services.solve.worker.evidence import with_evidence
+from services.solve.worker.evidence import by_evidence
 from services.solve.worker.limits import forget_peak, memory_limit, peak
 from services.solve.worker.normal_intervals import NORMAL_METHODS, with_normal_intervals
 from services.state.parts import part
@@ -40,6 +41,7 @@ class Destination(msgspec.Struct, frozen=True):
         most: Number of newest results that are kept of each board.
         interval_seconds: Time limit for all replicates of one board.
         sequence: Number of the solve (`SolvedBoard.sequence`).
+        provisional: The least evidence for a rank.
     """
 
     store: str
@@ -47,6 +49,7 @@ class Destination(msgspec.Struct, frozen=True):
     most: int
     interval_seconds: float = 0.0
     sequence: int = 0
+    provisional: Provisional = PROVISIONAL
 
 
 class Delivery(msgspec.Struct, frozen=True):
@@ -76,7 +79,7 @@ def solve_and_publish(
     Returns a `Delivery` as JSON.
     """
     to, pool, files = msgspec.json.decode(destination, type=Destination), msgspec.json.decode(entry, type=PoolEntry), CheckpointStore(url)
-    solved = solve_pool(url, entry, method, parameters, memory, previous)
+    solved = solve_pool(url, entry, method, parameters, memory, previous, to.provisional)
     board = board_of(pool, parameters, solved, to, time.time())
     results = ResultFiles(files.blobs, to.most)
     before = None if previous is None else results.read(previous)
@@ -142,8 +145,9 @@ def best_rows(board: SolvedBoard) -> SolvedBoard:
 
 
 def solve_pool(
-    url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None = None
-) -> Solved:
+    url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None = None,
+    limits: Provisional = PROVISIONAL,
+) -> Solved:  # fmt: skip
     """Solve a method, or compute insight, on a pool's data object.
 
     Args:
@@ -154,6 +158,7 @@ def solve_pool(
         memory: Memory limit in bytes.
         previous: File of the previous result, for the ranks of its agents. If its parameters and version are the same, the solve also
             uses its start.
+        limits: The least evidence for a rank.
 
     Raises:
         OutOfMemory: The solve needs more than its memory limit.
@@ -162,13 +167,15 @@ def solve_pool(
         SolverError: As `methods.solve` raises it.
     """
     forget_peak()
-    solved = _solve(CheckpointStore(url), msgspec.json.decode(entry, type=PoolEntry), method, parameters, memory, previous)
+    pool, files = msgspec.json.decode(entry, type=PoolEntry), CheckpointStore(url)
+    solved = _solve(files, pool, method, parameters, memory, previous, limits)
     return msgspec.structs.replace(solved, memory=peak())
 
 
 def _solve(
-    files: CheckpointStore, pool: PoolEntry, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None
-) -> Solved:
+    files: CheckpointStore, pool: PoolEntry, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None,
+    limits: Provisional,
+) -> Solved:  # fmt: skip
     with memory_limit(memory):
         arrays = files.read_pool(pool, mapped=True)
         if method == insight.INSIGHT:
@@ -180,7 +187,7 @@ def _solve(
         if method in NORMAL_METHODS:
             normal = with_normal_intervals(method, with_groups(given, arrays), parameters, solved.result)
             solved = solved if normal is None else msgspec.structs.replace(solved, result=normal)
-        solved = msgspec.structs.replace(solved, result=with_evidence(solved.result, arrays, given))
+        solved = msgspec.structs.replace(solved, result=by_evidence(solved.result, arrays, given, limits))
         return solved if before is None else _with_earlier_ranks(solved, before.result)
 
 

@@ -10,6 +10,7 @@ const ALL_ROWS = 200; // boards up to here are in the document as a whole, and c
 const OVERSCAN = 20;
 const HIGHEST = 6_000_000; // pixels; browsers do not lay out elements that are much higher
 const PAGES_KEPT = 8;
+const HEADING = 46; // pixels of the heading above provisional agents
 
 /** Rows of a board by index. Without filters pages are read anywhere; with filters only one after another, by cursors. */
 class Rows {
@@ -60,6 +61,12 @@ class Rows {
     return Math.max(0, this.board.total - this.board.outside - this.board.rows.length);
   }
 
+  /** Index of the first provisional agent, below whose heading the rows are; Infinity if there is none, or if filters choose the rows. */
+  get boundary() {
+    const { ranked, total } = this.board ?? {};
+    return !this.sequential && ranked < Math.min(total, this.length) ? ranked : Infinity;
+  }
+
   more() {
     const last = this.pages.get(this.pages.size - 1);
     return Boolean(last && (!last.value || last.value.next));
@@ -70,7 +77,7 @@ class Rows {
     if (!this.sequential) {
       const page = Math.floor(index / PAGE);
       const board = this.pages.get(page)?.value;
-      return board && placed(board.rows, page * PAGE, hiddenAmong(board, PAGE, page * PAGE))[index % PAGE];
+      return board && placed(board.rows, page * PAGE, hiddenAmong(board, PAGE, page * PAGE), board.ranked)[index % PAGE];
     }
     for (let page = 0, left = index; page < this.pages.size; page += 1) {
       const rows = this.pages.get(page)?.value?.rows ?? [];
@@ -111,13 +118,14 @@ class Rows {
 
 /**
  * Rows by their place on the page, with holes where agents are hidden. Ranks count hidden agents, so a rank shows the place of its row; among equal
- * ranks the holes come last. @param {any[]} rows @param {number} start Index of the first place. @param {number} hidden Number of holes. @returns {any[]}
+ * ranks, and among provisional agents, the holes come last. @param {any[]} rows @param {number} start Index of the first place.
+ * @param {number} hidden Number of holes. @param {number} ranked Number of settled agents on the board. @returns {any[]}
  */
-function placed(rows, start, hidden) {
+function placed(rows, start, hidden, ranked) {
   /** @type {any[]} */
   const places = [];
   rows.forEach((row, i) => {
-    places[Math.min(i + hidden, Math.max(places.length, row.rank - 1 - start))] = row;
+    places[Math.min(i + hidden, Math.max(places.length, (row.rank ?? ranked + 1) - 1 - start))] = row;
   });
   return places;
 }
@@ -137,10 +145,10 @@ const SORTS = {
   change: (/** @type {any} */ row) => -(changeOf(row) ?? -Infinity),
 };
 
-const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents, or a wide deviation</th></tr>`;
+const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="8">Provisional: too few outcomes or opponents for a rank</th></tr>`;
 
 /**
- * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
+ * The table. Provisional agents are apart, below the others. `onBoard` is called with the board's first page whenever it changed.
  * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, onBoard: (board: any) => void}>
  */
 export class Board extends Component {
@@ -231,15 +239,18 @@ export class Board extends Component {
     const known = rows.filter(Boolean);
     const look = columnsOf(board, known);
     const height = Math.min(total * ROW, HIGHEST);
-    const above = total > ALL_ROWS ? this.state.above : 0;
-    const below = total > ALL_ROWS ? Math.max(0, height - above - rows.length * ROW) : 0;
+    const { boundary } = this.rows;
+    const passed = total > ALL_ROWS && boundary > 0 && boundary < first ? HEADING : 0; // the heading is above the rows that are in the document
+    const above = total > ALL_ROWS ? this.state.above + passed : 0;
+    const below = total > ALL_ROWS ? Math.max(0, height + passed - above - rows.length * ROW) : 0;
+    const heads = (/** @type {any} */ row, /** @type {number} */ i) => (total > ALL_ROWS && boundary < Infinity ? boundary > 0 && first + i === boundary : i > 0 && row.provisional && rows[i - 1] && !rows[i - 1].provisional);
     return html`<table class="board" aria-rowcount=${total + 1} ref=${(/** @type {any} */ node) => (this.body = node)}>
       <caption class="hidden">${this.props.caption}</caption>
       <thead><tr>${this.heading("rank", "Rank", "rank")}${this.heading("name", "Agent")}
-        ${this.heading("rating", html`${board.method === "outcomes" ? "Outcomes" : "Rating"}${look.change ? html`<span class="narrow small">${look.change.toLowerCase()}</span>` : null}`, "number")}${look.change ? this.heading("change", look.change, "number wide change", sinceWhen(board)) : null}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
+        ${this.heading("rating", html`Rating${look.change ? html`<span class="narrow small">${look.change.toLowerCase()}</span>` : null}`, "number")}${look.change ? this.heading("change", look.change, "number wide change", sinceWhen(board)) : null}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
         ${look.games ? this.heading("games", look.played, "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}${look.last ? this.heading("last", "Last active", "number wide") : null}</tr></thead>
       ${above ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${above}px` }}></td></tr></tbody>` : null}
-      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}>${this.rows.isRead(first + i) ? html`<td class="rank"></td><td colspan="7" class="soft">hidden agent</td>` : html`<td class="rank">${whole(first + i + 1)}</td><td colspan="7">…</td>`}</tr>`))}</tbody>
+      <tbody>${rows.flatMap((row, i) => (row ? [...(heads(row, i) ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}>${this.rows.isRead(first + i) ? html`<td class="rank"></td><td colspan="7" class="soft">hidden agent</td>` : html`<td class="rank">${whole(first + i + 1)}</td><td colspan="7">…</td>`}</tr>`))}</tbody>
       ${below ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${below}px` }}></td></tr></tbody>` : null}
     </table>
     ${board.outside ? html`<p class="soft">${count(board.outside, "other agent")} ${board.outside === 1 ? "has" : "have"} probability 0.</p>` : null}
@@ -274,7 +285,7 @@ function line(pool, row, look, index, around) {
   const interval = typeof row.low === "number" ? `${look.shown(row.low)} to ${look.shown(row.high)}` : null;
   const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined || !look.results ? "outcome" : "game"), record, row.last_played === undefined ? null : lastActive(row)].filter(Boolean);
   return html`<tr key=${row.agent} class=${`${row.provisional ? "provisional" : ""}${row.agent === around ? " chosen" : ""}`} aria-rowindex=${index}>
-    <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}
+    <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${row.rank === null ? "?" : whole(row.rank)}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
     <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.map((part) => html`<span class="one" key=${part}>${part}</span> `)}</span>` : null}</td>
     <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${look.change ? html`<span class="narrow small one">${change(row, look)}</span>` : null}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
@@ -295,10 +306,10 @@ function contributions(parts) {
   return told.length ? `contributions: ${told.map(([part, share]) => `${part} ${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`).join(", ")}` : undefined;
 }
 
-/** The reason for the question mark at a rank. @param {any} row */
+/** The reason for the question mark in place of a rank. @param {any} row */
 function unsettled(row) {
-  if (row.outcomes !== undefined) return `${count(row.outcomes, "outcome")}${row.opponents === undefined ? "" : `, ${count(row.opponents, "opponent")}`}`;
-  return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
+  if (row.outcomes === undefined) return "few outcomes yet";
+  return `${count(row.outcomes, "outcome")}${row.opponents === undefined ? "" : `, ${count(row.opponents, "opponent")}`}`;
 }
 
 /** How much a rating changed since the board's earlier state; null if that is not known. @param {any} row @returns {number | null} */
@@ -310,7 +321,7 @@ function changeOf(row) {
 function change(row, look) {
   const moved = changeOf(row);
   if (moved === null) return html`<span title="not on the board of then, or not among the games that this pool keeps">–</span>`;
-  const up = (row.earlier_rank ?? row.rank) - row.rank;
+  const up = row.rank === null ? 0 : (row.earlier_rank ?? row.rank) - row.rank;
   const told = `${up > 0 ? "up" : "down"} from rank ${whole(row.earlier_rank ?? row.rank)}`;
   return html`${up === 0 ? null : html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}${whole(Math.abs(up))}</span> `}${signed(moved, look.decimals)}`;
 }

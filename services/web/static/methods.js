@@ -4,7 +4,7 @@ import { percent, whole } from "./format.js";
 /** @type {Record<string, string>} */
 export const TITLES = {
   elo: "Elo", sco: "Soft Condorcet (SCO)", fenchel_young: "Fenchel-Young", melo: "Multidimensional Elo", weng_lin: "Weng-Lin",
-  glicko2: "Glicko-2", outcomes: "Activity", bradley_terry: "Bradley-Terry", contextual_bradley_terry: "Contextual Bradley-Terry",
+  glicko2: "Glicko-2", bradley_terry: "Bradley-Terry", contextual_bradley_terry: "Contextual Bradley-Terry",
   sco_fit: "Soft Condorcet (SCO), fitted",
   fenchel_young_fit: "Fenchel-Young, fitted", deviation: "Deviation ratings", cce: "Coarse correlated equilibrium (CCE)",
   lle: "Limiting logit equilibrium (LLE)", alpharank: "alpha-Rank", alpharank_tasks: "alpha-Rank on tasks", stv: "Single transferable vote",
@@ -18,7 +18,6 @@ const QUESTIONS = {
   melo: "How strong is each agent, and who beats whom in circles?",
   weng_lin: "How strong is each agent, and how well is that known? A mean and a deviation are kept of each one.",
   glicko2: "How strong is each agent, and how well is that known? Agents that rest become uncertain.",
-  outcomes: "Who took part in most outcomes?",
   bradley_terry: "Under which strengths was all that happened likeliest? The order of the games does not matter.",
   davidson: "Under which strengths was all that happened likeliest, with a separate parameter for ties?",
   contextual_bradley_terry: "Under which strengths was all that happened likeliest, after the effect of features of the games is taken out?",
@@ -62,7 +61,12 @@ export function isOutside(method, one) {
 export function placed(method, one) {
   if (isOutside(method, one)) return "Outside the maximal lottery";
   const interval = one.rank_low === undefined || one.rank_low === null || one.rank_low === one.rank_high ? "" : ` (${whole(one.rank_low)} to ${whole(one.rank_high)})`;
-  return `No. ${whole(one.rank)} of ${whole(one.total)}${interval} by ${title(method)}${one.provisional ? ", provisional" : ""}`;
+  return one.rank === null ? `Provisional by ${title(method)}: too little evidence for a rank` : `No. ${rankOf(one)}${interval} by ${title(method)}`;
+}
+
+/** Rank among the settled agents of a board. @param {any} one An agent's rating by a method. @returns {string} */
+export function rankOf(one) {
+  return one.rank === null ? "provisional" : `${whole(one.rank)} of ${whole(one.ranked)}`;
 }
 
 /**
@@ -98,8 +102,8 @@ export function preferred(methods, chosen) {
 
 /** @param {any[]} boards Boards with their first row. @param {string} [chosen] Leading method by the settings of the pool. @returns {any | null} The board that leads the page. */
 export function leading(boards, chosen) {
-  const answered = boards.filter((board) => board.method !== "outcomes" && board.rows.some((/** @type {any} */ row) => row.rating !== null));
-  const [first = "outcomes"] = preferred(answered.map((board) => board.method), chosen);
+  const answered = boards.filter((board) => board.rows.some((/** @type {any} */ row) => row.rating !== null));
+  const [first] = preferred(answered.map((board) => board.method), chosen);
   return boards.find((board) => board.method === first) ?? null;
 }
 

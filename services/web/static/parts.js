@@ -51,7 +51,7 @@ export function Badge({ board, head, since }) {
   const proven = value !== null && ["optimal", "solved"].includes(board.status);
   const label = proven ? "✓ solution proven" : board.status.replaceAll("_", " ");
   return html`<details class="proof"><summary class=${`badge ${proven ? "good" : "warn"}`}>${label}</summary>
-    <div class="pop"><p>${proven ? "The computation is exact: this answer was computed from all outcomes below and then checked. How sure the ranks are is shown by their intervals. The check measures how far the answer can be from a perfect one:" : "The newest computation did not end with a checked answer."}</p>
+    <div class="pop"><p>${proven ? "The computation is exact: this answer was computed from all outcomes below and then checked. How sure the ranks are is shown by their intervals. The check measures how far the answer can be from a perfect one:" : board.reason ? `The computation is exact, and says little: ${board.reason}.` : "The newest computation did not end with a checked answer."}</p>
     ${value === null ? null : html`<p><b>${board.certificate.kind.replaceAll("_", " ")} ${value === 0 ? "0" : value.toExponential(1)}</b>. ${checked(board.certificate.kind)} 0 is perfect.</p>`}
     <p>${behind(board, head)} Took ${(board.seconds ?? 0).toFixed(2)} s, ${ago(board.age_seconds + since)}.</p></div></details>`;
 }

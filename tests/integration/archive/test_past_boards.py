@@ -48,7 +48,7 @@ from tests.support.worker import (
 )
 
 POOL = simulated.POOL
-METHODS = ("elo", "sco", "weng_lin", "outcomes")
+METHODS = ("elo", "sco", "weng_lin")
 RECORD = 10
 """Games of a record."""
 

@@ -35,9 +35,7 @@ STOPS = (140, 210, 300)
 """Numbers of games after which a shard stopped."""
 VALUE = values_of(GAMES, "language")[0]
 SLICE = f"language:{VALUE}"
-BOARDS = [
-    (f"{tag}:{value}", method) for tag in FOLD.slices for value in values_of(GAMES, tag) for method in (*FOLD.slices[tag], "outcomes")
-]
+BOARDS = [(f"{tag}:{value}", method) for tag in FOLD.slices for value in values_of(GAMES, tag) for method in FOLD.slices[tag]]
 
 
 def own(position: int) -> list[GameEvent]:
@@ -99,7 +97,6 @@ def test_a_past_board_of_a_slice_is_the_one_that_was_served(tmp_path: Path, monk
             assert shown["outcomes"] == len(own(position))
         for part, method, position in (
             (SLICE, "elo", 0),
-            (SLICE, "outcomes", 0),
             ("language:Latin", "elo", 30),
             ("map:a/b", "glicko2", 30),
         ):

@@ -161,7 +161,7 @@ def test_boards_without_a_checkpoint_or_of_scores_have_no_games(api: Running) ->
 
 
 @pytest.mark.parametrize("few", [True, False])
-@pytest.mark.parametrize("path", [ELO, LOTTERY, "/v1/pools/blitz/boards/outcomes"])
+@pytest.mark.parametrize("path", [ELO, LOTTERY])
 @pytest.mark.parametrize("size", [1, 7, 60])
 def test_pages_of_a_filter_are_the_rows_of_the_board_that_match(
     described: Running, monkeypatch: pytest.MonkeyPatch, path: str, size: int, *, few: bool
@@ -276,9 +276,10 @@ def test_a_number_of_games_needs_a_checkpoint_and_a_pool_of_games(api: Running, 
     assert fold_events(scores, [ScoreEvent(v=1, id="1", pool="marks", time=0.0, task="t", scores={"ann": 1.0})]) == []
     served.checkpoint(scores, 1)
     served.publish(scores, 1)
-    found = board(api, "/v1/pools/marks/boards/outcomes")
+    assert api.store.solved.publish(solved_of("marks", method="copeland", ratings=[("ann", 1.0)]))
+    found = board(api, "/v1/pools/marks/boards/copeland")
     assert ("games_position" in found, "games" in found["rows"][0]) == (False, False)
-    answer = api.client.get("/v1/pools/marks/boards/outcomes", params={"min_games": 1})
+    answer = api.client.get("/v1/pools/marks/boards/copeland", params={"min_games": 1})
     assert (answer.status_code, "pool of games only" in answer.json()["detail"]) == (422, True)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from services.runtime.settings import PROVISIONAL
 from services.wire.events import Event, GameEvent
 from tests.support.api import NOW, Running
 from tests.support.folds import fold_events
@@ -20,7 +21,7 @@ def test_the_answers_of_the_page_are_those_of_the_api(api: Running, tmp_path: Pa
     served, state = ServedPool(api.store, tmp_path), state_of("blitz")
     assert fold_events(state, games()) == []
     served.checkpoint(state, 5, written_at=NOW - 3.0)
-    served.publish(state, 5, published_at=NOW - 1.0)
+    served.publish(state, 5, published_at=NOW - 1.0, limits=PROVISIONAL)
     examples = EXAMPLE.findall(PAGE)
     assert len(examples) == len(re.findall("^curl -s '?http.*/v1/pools/blitz", PAGE, re.MULTILINE)) >= 4
     for path, answer in examples:

@@ -27,7 +27,6 @@ from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolVersion, Sto
 from services.boards.store.redis import RedisStore
 from services.control.details_records import PoolDetails
 from services.control.records import PoolCreated
-from services.runtime.settings import PROVISIONAL
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.http import PLAIN
@@ -109,17 +108,17 @@ def test_a_summary_reads_a_solved_board_once_for_each_solve(api: Api) -> None:
     def shown() -> dict[str, tuple[int, float]]:
         return {board["method"]: (board["position"], board["rows"][0]["rating"]) for board in api.get(PATHS[0]).json()["boards"]}
 
-    assert shown() == {"elo": (1, 1500.0), ACTIVITY: (1, 9.0), "maximal_lottery": (1, 0.5)}
+    assert shown() == {"elo": (1, 1500.0), "maximal_lottery": (1, 0.5)}
     for position in range(2, 6):
         api.publish(position, float(position))
-        assert shown() == {"elo": (position, float(position)), ACTIVITY: (position, 9.0), "maximal_lottery": (1, 0.5)}
+        assert shown() == {"elo": (position, float(position)), "maximal_lottery": (1, 0.5)}
     assert api.solved_reads == 1
     api.here.store.solved.publish(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
-    assert shown() == {"elo": (5, 5.0), ACTIVITY: (5, 9.0), "maximal_lottery": (2, 1.0)}
+    assert shown() == {"elo": (5, 5.0), "maximal_lottery": (2, 1.0)}
     assert api.solved_reads == 2
     api.publish(6, 6.0)
     api.here.store.solved.remove("blitz", "maximal_lottery")
-    assert shown() == {"elo": (6, 6.0), ACTIVITY: (6, 9.0)}
+    assert shown() == {"elo": (6, 6.0)}
 
 
 def test_the_boards_of_a_summary_are_of_its_head_also_where_another_is_published_meanwhile(api: Api) -> None:
@@ -146,7 +145,7 @@ def test_the_boards_of_a_summary_are_of_its_head_also_where_another_is_published
             return None
 
     asked = Asked("boards", "blitz", rows=2)
-    found = built(api.here.store, Publishes(), PROVISIONAL, lambda: NOW, NothingKnown(), asked)  # type: ignore[arg-type]
+    found = built(api.here.store, Publishes(), lambda: NOW, NothingKnown(), asked)  # type: ignore[arg-type]
     assert isinstance(found, Boards)
     assert found.pool.head is not None
     assert {board.position for board in found.boards if board.source == "live"} == {found.pool.head.position}
@@ -168,7 +167,7 @@ def test_the_bytes_that_are_counted_are_those_that_are_kept_however_old_answers_
 
     def build(asked: Asked, _: object) -> Board:
         head = {"pool": asked.pool, "method": asked.method, "source": "live", "generation": 1, "position": 1}
-        return Board(total=0, age_seconds=0.0, rows=[], **head)
+        return Board(total=0, ranked=0, age_seconds=0.0, rows=[], **head)
 
     async def polled() -> int:
         readers = Workers("the store", threads=1, places=4, seconds=60.0)
@@ -211,7 +210,7 @@ def test_a_summary_is_built_again_if_an_agent_was_hidden_after_its_boards_were_l
 
     def build(asked: Asked, known: Mapping[str, Board]) -> Board | Boards:
         about = {"pool": "blitz", "method": "sco", "source": "solved", "generation": 1, "position": changes[0]}
-        board = known.get("sco") or Board(total=0, age_seconds=0.0, rows=[], **about)
+        board = known.get("sco") or Board(total=0, ranked=0, age_seconds=0.0, rows=[], **about)
         if asked.kind == "board":
             return board
         view = PoolView(pool="blitz", kind="games", label="", head=None)

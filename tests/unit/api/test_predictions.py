@@ -177,6 +177,7 @@ def test_matchups(pool: Running) -> None:
     ("query", "status", "text"),
     [
         ("agents=ann&method=elo", 422, "length >= 2"),
+        ("&".join(f"agents=a{i}" for i in range(201)) + "&method=elo", 422, "'a3', 'a4' and 196 more: must have at most 200 values"),
         ("agents=ann&agents=ann&method=elo", 422, "each once"),
         ("agents=ann&agents=zed&method=elo", 404, "'zed'"),
         ("agents=ann&agents=bob&method=melo", 422, "need more than ratings and deviations"),

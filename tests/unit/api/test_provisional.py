@@ -1,13 +1,18 @@
-"""Provisional agents: few outcomes or opponents mark a row, and a board is shown without these rows, or as these rows alone."""
+"""Provisional agents have no rank and follow the settled ones: in every format, around an agent, and page by page."""
 
+import csv
+import io
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from services.boards import filtered, reading
+from services.boards.evidence import TOO_LITTLE_EVIDENCE, reason, settled_first
 from services.boards.history import kept
-from services.boards.result import AgentRow
+from services.boards.result import AgentRow, SolvedBoard
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.boards.store.redis import RedisStore
 from services.runtime.settings import PROVISIONAL
@@ -15,57 +20,118 @@ from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
 
 ELO, COPELAND = "/v1/pools/blitz/boards/elo", "/v1/pools/blitz/boards/copeland"
-NAMES = ["ann", "bob", "cem", "dee"]
+NAMES, RATINGS = ["ann", "bob", "cem", "dee", "eve"], [4.0, 3.0, 2.0, 2.0, 5.0]
+PLAYED = [4, 40, 40, 40, 3]
+ROWS = [("bob", 1), ("cem", 2), ("dee", 2), ("eve", None), ("ann", None)]
+"""Agents and ranks in the order of both boards: eve and ann, the best ones, have played a few games against one opponent."""
+
+
+def solved_board(**more: object) -> SolvedBoard:
+    evidence = {name: (outcomes, 3 if outcomes >= 10 else 1) for name, outcomes in zip(NAMES, PLAYED, strict=True)}
+    board = solved_of(method="copeland", position=12, ratings=list(zip(NAMES, RATINGS, strict=True)))
+    rows = [
+        msgspec.structs.replace(
+            row,
+            rank_before=1,
+            rank_low=row.rank,
+            rank_high=min(5, (row.rank or 0) + 1),
+            outcomes=evidence[row.agent][0],
+            opponents=evidence[row.agent][1],
+            provisional=PROVISIONAL.lacks_evidence(*evidence[row.agent], 5),
+        )
+        for row in board.result.agents
+    ]
+    return msgspec.structs.replace(board, result=settled_first(msgspec.structs.replace(board.result, agents=rows, **more), "why"))
 
 
 @pytest.fixture
 def played(api: Running) -> Running:
-    """Ann, the best one, has played four times and met one opponent. All others have played often; cem and dee are level."""
-    live = {"elo": LiveBoard(NAMES, [4.0, 3.0, 2.0, 2.0]), ACTIVITY: LiveBoard(NAMES, [4.0, 40.0, 40.0, 40.0])}
-    assert api.store.live.publish(head_of(position=12, online=["elo"], agents=4, published_at=NOW), 1, live)
-    evidence = {"ann": (4, 1), "bob": (40, 3), "cem": (40, 3), "dee": (40, 3)}
-    rows = [
-        AgentRow(
-            agent=name,
-            rating=rating,
-            rank=rank,
-            rank_before=1,
-            rank_low=rank,
-            rank_high=rank + 1,
-            outcomes=evidence[name][0],
-            opponents=evidence[name][1],
-        )
-        for name, rating, rank in zip(NAMES, (4.0, 3.0, 2.0, 2.0), (1, 2, 3, 3), strict=True)
-    ]
-    board = solved_of(method="copeland", position=12)
-    assert api.store.solved.publish(msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows)))
+    live = {
+        "elo": LiveBoard(NAMES, RATINGS, provisional=[outcomes < 10 for outcomes in PLAYED]),
+        ACTIVITY: LiveBoard(NAMES, [float(outcomes) for outcomes in PLAYED]),
+    }
+    head = head_of(position=12, online=["elo"], agents=5, published_at=NOW, provisional_outcomes=10)
+    assert api.store.live.publish(head, 1, live)
+    assert api.store.solved.publish(solved_board())
     return api
 
 
-@pytest.mark.parametrize("url", [ELO, COPELAND])
-def test_agents_with_few_outcomes_are_provisional_and_can_be_left_out(played: Running, url: str) -> None:
-    whole = played.client.get(url).json()
-    assert [row.get("provisional", False) for row in whole["rows"]] == [True, False, False, False]
-    others = played.client.get(url, params={"provisional": "exclude"}).json()
-    shown = [(row["agent"], row["rank"], row["filter_place"]) for row in others["rows"]]
-    assert shown == [("bob", 2, 1), ("cem", 3, 2), ("dee", 3, 3)], "ranks of the complete board, and places without ann"
-    assert (others["total"], others["next"]) == (4, None)
-    only = played.client.get(url, params={"provisional": "only"}).json()
-    assert [(row["agent"], row["filter_place"]) for row in only["rows"]] == [("ann", 1)]
-    assert played.client.get(url, params={"provisional": "include"}).json() == whole
+def ranks(answer: Any) -> list[tuple[str, int | None]]:
+    return [(row["agent"], row["rank"]) for row in answer.json()["rows"]]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("url", [ELO, COPELAND])
-def test_a_cursor_continues_without_provisional_agents(played: Running, url: str, size: int) -> None:
-    wanted = {"provisional": "exclude", "count": size}
+def test_ranks_count_settled_agents_and_provisional_ones_follow_without_a_rank(played: Running, url: str) -> None:
+    answer = played.client.get(url)
+    assert ranks(answer) == ROWS
+    board = answer.json()
+    assert [row.get("provisional", False) for row in board["rows"]] == [False, False, False, True, True]
+    assert (board["total"], board["ranked"]) == (5, 3)
+    assert "reason" not in board
+    assert [row["outcomes"] for row in board["rows"]] == [40, 40, 40, 3, 4], "what the ranks rest on"
+
+
+@pytest.mark.parametrize("url", [ELO, COPELAND])
+def test_every_format_has_the_same_rows(played: Running, url: str) -> None:
+    def answer(form: str) -> bytes:
+        return played.client.get(url, params={"format": form}).content
+
+    lines = [msgspec.json.decode(line) for line in answer("jsonl").splitlines()]
+    assert [(line["agent"], line["rank"]) for line in lines] == ROWS
+    cells = list(csv.DictReader(io.StringIO(answer("csv").decode())))
+    assert [(cell["agent"], int(cell["rank"]) if cell["rank"] else None) for cell in cells] == ROWS
+    assert [cell["provisional"] for cell in cells] == ["false"] * 3 + ["true"] * 2
+    for table in (pa.ipc.open_stream(answer("arrow")).read_all(), parquet.read_table(io.BytesIO(answer("parquet")))):
+        assert list(zip(table["agent"].to_pylist(), table["rank"].to_pylist(), strict=True)) == ROWS
+        assert table.schema.metadata[b"ranked"] == b"3"
+    assert played.client.get(url, params={"format": "csv"}).headers["equirank-ranked"] == "3"
+
+
+@pytest.mark.parametrize("url", [ELO, COPELAND])
+def test_rows_around_an_agent_and_rows_of_agents_agree_with_the_board(played: Running, url: str) -> None:
+    assert ranks(played.client.get(f"{url}/around/dee", params={"count": 3})) == ROWS[1:4]
+    assert ranks(played.client.get(f"{url}/around/ann", params={"count": 3})) == ROWS[2:]
+    assert ranks(played.client.get(url, params={"agents": ["ann", "dee"]})) == [ROWS[4], ROWS[2]]
+    for start in range(6):
+        assert ranks(played.client.get(url, params={"start": start, "count": 2})) == ROWS[start : start + 2]
+
+
+def test_rows_around_an_agent_have_a_tag(played: Running) -> None:
+    answer = played.client.get(f"{ELO}/around/dee", params={"count": 3})
+    again = played.client.get(f"{ELO}/around/dee", params={"count": 3}, headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    other = played.client.get(f"{ELO}/around/ann", params={"count": 3}, headers={"If-None-Match": answer.headers["etag"]})
+    assert other.status_code == 200
+
+
+def test_other_answers_say_the_same_of_an_agent(played: Running) -> None:
+    methods = played.client.get("/v1/pools/blitz/agents/ann").json()["methods"]
+    assert {method: (row["rank"], row["ranked"], row["provisional"]) for method, row in methods.items()} == {
+        "elo": (None, 3, True),
+        "copeland": (None, 3, True),
+    }
+    listed = played.client.get("/v1/pools/blitz/agents").json()["agents"]
+    assert {row["agent"]: (row["rank"], row["provisional"]) for row in listed} == {name: (rank, rank is None) for name, rank in ROWS}
+    boards = played.client.get("/v1/pools/blitz/boards", params={"count": 9}).json()["boards"]
+    assert {board["method"]: [(row["agent"], row["rank"]) for row in board["rows"]] for board in boards} == {"elo": ROWS, "copeland": ROWS}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+@pytest.mark.parametrize("url", [ELO, COPELAND])
+@pytest.mark.parametrize(("shown", "expected"), [("exclude", ROWS[:3]), ("only", ROWS[3:]), ("include", ROWS)])
+def test_a_choice_is_read_page_by_page(played: Running, url: str, size: int, shown: str, expected: list[tuple[str, int | None]]) -> None:
+    wanted = {"provisional": shown, "count": size}
     page = played.client.get(url, params=wanted).json()
-    shown = [(row["agent"], row["filter_place"]) for row in page["rows"]]
+    found = list(page["rows"])
     while (cursor := page["next"]) is not None:
         page = played.client.get(url, params={**wanted, "cursor": cursor}).json()
-        assert page["changed"] is False
-        shown += [(row["agent"], row["filter_place"]) for row in page["rows"]]
-    assert shown == [("bob", 1), ("cem", 2), ("dee", 3)]
+        assert page.get("changed", False) is False
+        found += page["rows"]
+    assert [(row["agent"], row["rank"]) for row in found] == expected
+    if shown != "include":
+        assert [row["filter_place"] for row in found] == [*range(1, len(expected) + 1)]
+        lines = played.client.get(url, params={"provisional": shown, "format": "csv"}).text.splitlines()
+        assert [line.split(",")[1] for line in lines[1:]] == [name for name, _ in expected]
 
 
 def test_no_agent_is_twice_on_a_page_that_was_read_while_the_board_changed(played: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,15 +140,18 @@ def test_no_agent_is_twice_on_a_page_that_was_read_while_the_board_changed(playe
     def changed_after(store: RedisStore, pool: str, method: str, start: int, count: int, **more: Any) -> tuple[reading.Board, str] | None:
         part = read(store, pool, method, start, count, **more)
         counts.append(count)
-        if counts == [1, 3]:  # bob falls behind the others
-            live = {"elo": LiveBoard(NAMES, [4.0, 1.0, 2.0, 2.0]), ACTIVITY: LiveBoard(NAMES, [4.0, 40.0, 40.0, 40.0])}
-            assert store.live.publish(head_of(position=13, online=["elo"], agents=4, published_at=NOW), 1, live)
+        if counts == [1, 2]:  # bob falls behind the others, and eve has played enough
+            live = {"elo": LiveBoard(NAMES, [4.0, 1.0, 2.0, 2.0, 5.0], provisional=[True, False, False, False, False])}
+            assert store.live.publish(head_of(position=13, online=["elo"], agents=5, published_at=NOW), 1, live)
         return part
 
     monkeypatch.setattr(reading, "rows_and_version", changed_after)
-    page = played.client.get(ELO, params={"provisional": "exclude", "count": 3}).json()
-    assert [(row["agent"], row["filter_place"]) for row in page["rows"]] == [("bob", 1), ("cem", 2)]
-    assert len(counts) > len([1, 3]), "the page took another read"
+    monkeypatch.setattr(filtered, "_ROWS_A_READ", 2)
+    page = played.client.get(ELO, params={"provisional": "exclude", "count": 4}).json()
+    names = [row["agent"] for row in page["rows"]]
+    assert len(set(names)) == len(names)
+    assert {"cem", "dee"} <= set(names)
+    assert len(counts) > len([1, 2]), "the page took another read"
 
 
 def test_a_cursor_of_one_choice_is_none_of_another_one(played: Running) -> None:
@@ -91,17 +160,21 @@ def test_a_cursor_of_one_choice_is_none_of_another_one(played: Running) -> None:
         assert played.client.get(ELO, params={**other, "cursor": cursor}).status_code == 422
 
 
-def test_a_board_of_more_rows_than_one_answer_is_paged(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_choice_examines_the_rows_of_the_other(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settled agents come first, so each choice is one range of rows, however large the other is."""
     names = [f"agent-{i:03}" for i in range(300)]
-    played_often = [5.0 if i % 3 else 20.0 for i in range(300)]
-    live = {"elo": LiveBoard(names, [300.0 - i for i in range(300)]), ACTIVITY: LiveBoard(names, played_often)}
+    marks = [i % 3 > 0 for i in range(300)]
+    live = {
+        "elo": LiveBoard(names, [300.0 - i for i in range(300)], provisional=marks),
+        ACTIVITY: LiveBoard(names, [5.0 if mark else 20.0 for mark in marks]),
+    }
     assert api.store.live.publish(head_of(position=12, online=["elo"], agents=300, published_at=NOW), 1, live)
     monkeypatch.setattr(reading, "MOST_ROWS", 100)
-    monkeypatch.setattr(filtered, "_ROWS_A_READ", 7)
-    monkeypatch.setattr(filtered, "MOST_EXAMINED", 20)
+    monkeypatch.setattr(filtered, "MOST_EXAMINED", 30)
     for shown, expected in (("exclude", names[::3]), ("only", [name for i, name in enumerate(names) if i % 3])):
         page, found = api.client.get(ELO, params={"provisional": shown, "count": 30}).json(), []
         while page["next"] is not None:
+            assert len(page["rows"]) == 30
             found += page["rows"]
             page = api.client.get(ELO, params={"provisional": shown, "count": 30, "cursor": page["next"]}).json()
         found += page["rows"]
@@ -120,46 +193,78 @@ def test_hidden_agents_leave_no_gap(played: Running) -> None:
 
 
 @pytest.mark.parametrize("few", [True, False])
-def test_provisional_agents_that_match_other_filters_are_paged(played: Running, monkeypatch: pytest.MonkeyPatch, *, few: bool) -> None:
+def test_a_choice_goes_with_other_filters(played: Running, monkeypatch: pytest.MonkeyPatch, *, few: bool) -> None:
     monkeypatch.setattr(filtered, "_RARE", 1 if few else 100)
     monkeypatch.setattr(filtered, "_ROWS_A_READ", 1)
     assert played.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
-    changes = [{"agent": name, "country": "DE"} for name in ("ann", "cem", "dee")]
+    changes = [{"agent": name, "country": "DE"} for name in ("ann", "cem", "dee", "eve")]
     assert played.client.patch("/v1/pools/blitz/agents", json=changes).status_code == 200
     for url in (ELO, COPELAND):
+        every = played.client.get(url, params={"country": "DE"})
+        assert ranks(every) == ROWS[1:], "in the order of the board, with its ranks"
         wanted = {"country": "DE", "provisional": "exclude", "count": 1}
         first = played.client.get(url, params=wanted).json()
         second = played.client.get(url, params={**wanted, "cursor": first["next"]}).json()
-        shown = [(row["agent"], row["filter_place"]) for row in (*first["rows"], *second["rows"])]
-        assert (shown, second["next"]) == ([("cem", 1), ("dee", 2)], None)
+        shown = [(row["agent"], row["rank"], row["filter_place"]) for row in (*first["rows"], *second["rows"])]
+        assert (shown, second["next"]) == ([("cem", 2, 1), ("dee", 2, 2)], None)
+        only = played.client.get(url, params={"country": "DE", "provisional": "only"}).json()
+        assert [(row["agent"], row["filter_place"]) for row in only["rows"]] == [("eve", 1), ("ann", 2)]
 
 
-def test_past_solves_have_no_marks_and_refuse_the_choice(played: Running) -> None:
-    board = solved_of(method="copeland", position=12, ratings=[(name, 4.0 - i) for i, name in enumerate(NAMES)])
-    played.store.solved.publish_history("blitz", "copeland", [kept(board)])
-    rows = played.client.get(COPELAND, params={"position": 12}).json()["rows"]
-    assert [(row["agent"], row.get("provisional", False)) for row in rows] == [(name, False) for name in NAMES]
-    answer = played.client.get(COPELAND, params={"position": 12, "provisional": "exclude"})
-    assert (answer.status_code, "past solves" in answer.text) == (422, True)
+def test_past_solves_have_the_ranks_of_then(played: Running) -> None:
+    played.store.solved.publish_history("blitz", "copeland", [kept(solved_board())])
+    answer = played.client.get(COPELAND, params={"position": 12})
+    assert ranks(answer) == ROWS
+    assert (answer.json()["ranked"], [row.get("provisional", False) for row in answer.json()["rows"]]) == (3, [False] * 3 + [True] * 2)
+    assert ranks(played.client.get(COPELAND, params={"position": 12, "provisional": "exclude"})) == ROWS[:3]
+    assert ranks(played.client.get(COPELAND, params={"position": 12, "provisional": "only"})) == ROWS[3:]
 
 
-def test_filters_of_details_go_with_the_choice(played: Running) -> None:
-    assert played.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
-    changes = [{"agent": name, "country": "DE"} for name in ("ann", "cem", "dee")]
-    assert played.client.patch("/v1/pools/blitz/agents", json=changes).status_code == 200
-    wanted = {"country": "DE", "provisional": "exclude"}
-    rows = played.client.get(COPELAND, params=wanted).json()["rows"]
-    assert [(row["agent"], row["rank"], row["filter_place"]) for row in rows] == [("cem", 3, 1), ("dee", 3, 2)], "ranks of the whole board"
-    only = played.client.get(COPELAND, params={**wanted, "provisional": "only"}).json()
-    assert [(row["agent"], row["filter_place"]) for row in only["rows"]] == [("ann", 1)]
+def test_results_of_earlier_releases_have_ranks_of_all_agents(played: Running) -> None:
+    board = solved_of(method="copeland", position=13, ratings=list(zip(NAMES, RATINGS, strict=True)))
+    assert played.store.solved.publish(board)
+    answer = played.client.get(COPELAND)
+    assert ranks(answer) == [("eve", 1), ("ann", 2), ("bob", 3), ("cem", 4), ("dee", 4)]
+    assert answer.json()["ranked"] == 5
 
 
-def test_rows_of_solved_boards_say_what_they_rest_on(played: Running) -> None:
-    rows = played.client.get(COPELAND).json()["rows"]
-    assert [(row["outcomes"], row["opponents"]) for row in rows] == [(4, 1), (40, 3), (40, 3), (40, 3)]
-    lines = played.client.get(COPELAND, params={"format": "csv", "provisional": "exclude"}).text.splitlines()
-    assert "provisional,outcomes,opponents" in lines[0]
-    assert [line.split(",")[1] for line in lines[1:]] == ["bob", "cem", "dee"]
+def test_a_board_without_a_settled_agent_says_so_in_place_of_a_proof(api: Running) -> None:
+    """A season's first four games: the winner had the lottery to itself, and the board said `optimal`."""
+    live = {"elo": LiveBoard(["anna", "bob"], [1530.0, 1470.0], provisional=[True, True]), ACTIVITY: LiveBoard(["anna", "bob"], [4.0, 4.0])}
+    head = head_of(position=4, online=["elo"], agents=2, published_at=NOW, provisional_outcomes=10)
+    assert api.store.live.publish(head, 1, live)
+    lottery = solved_of(position=4, ratings=[("anna", 1.0), ("bob", 0.0)])
+    rows = [msgspec.structs.replace(row, outcomes=4, opponents=1, provisional=True) for row in lottery.result.agents]
+    result = settled_first(msgspec.structs.replace(lottery.result, agents=rows), reason(10, 1))
+    assert api.store.solved.publish(msgspec.structs.replace(lottery, result=result))
+    for method in ("elo", "maximal_lottery"):
+        board = api.client.get(f"/v1/pools/blitz/boards/{method}").json()
+        assert (board["status"], board["reason"]) == (TOO_LITTLE_EVIDENCE, reason(10)), method
+        assert (board["ranked"], board["error"]) == (0, None)
+        assert {row["rank"] for row in board["rows"]} == {None}
+        assert api.client.get(f"/v1/pools/blitz/boards/{method}", params={"provisional": "exclude"}).json()["rows"] == []
+
+
+def test_the_support_of_a_lottery_is_shown_to_its_last_agent(api: Running) -> None:
+    assert api.store.live.publish(head_of(position=4, online=[], published_at=NOW), 1, {})
+    ratings = [("new", 0.6), ("old", 0.4), *((f"out-{i}", 0.0) for i in range(3))]
+    lottery = solved_of(position=4, ratings=ratings)
+    for provisional, shown, outside in (((), ["new", "old"], 3), (("new",), ["old", "out-0", "out-1", "out-2", "new"], 0)):
+        rows = [msgspec.structs.replace(row, provisional=row.agent in provisional) for row in lottery.result.agents]
+        result = settled_first(msgspec.structs.replace(lottery.result, agents=rows))
+        assert api.store.solved.publish(msgspec.structs.replace(lottery, result=result, sequence=len(provisional)))
+        board = api.client.get("/v1/pools/blitz/boards/maximal_lottery").json()
+        assert ([row["agent"] for row in board["rows"]], board["outside"]) == (shown, outside)
+
+
+def test_numbers_of_outcomes_are_no_board(played: Running) -> None:
+    answer = played.client.get("/v1/pools/blitz/boards/outcomes")
+    assert (answer.status_code, "has no board outcomes" in answer.json()["detail"]) == (404, True)
+    assert played.client.get("/v1/pools/blitz/boards/outcomes/around/ann").status_code == 404
+    assert played.client.get("/v1/pools/blitz/boards/outcomes", params={"agents": "ann"}).status_code == 404
+    assert played.client.get("/v1/pools/blitz/boards/outcomes", params={"format": "csv"}).status_code == 404
+    assert played.client.get("/v1/pools/blitz/boards", params={"count": 5}).json()["methods"] == {"live": ["elo"], "solved": ["copeland"]}
+    assert played.client.get("/v1/pools/blitz/agents/ann").json()["outcomes"] == 4
 
 
 @pytest.mark.parametrize("also", [{"agents": "ann"}, {"cursor": "x"}, {"start": 0}])
@@ -168,8 +273,16 @@ def test_parameters_that_do_not_go_with_the_choice_are_refused(played: Running, 
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "opponents", "total", "lacks"),
-    [(9, 5, 10, True), (10, 1, 10, True), (10, 2, 10, False), (10, 1, 2, False), (None, None, 10, False), (10, None, 10, False)],
-)
-def test_who_lacks_evidence(outcomes: int | None, opponents: int | None, total: int, lacks: bool) -> None:
-    assert PROVISIONAL.lacks_evidence(outcomes, opponents, total) is lacks
+    ("outcomes", "opponents", "total", "tasks", "lacks"),
+    [
+        (9, 5, 10, None, True), (10, 1, 10, None, True), (10, 2, 10, None, False), (10, 1, 2, None, False), (None, None, 10, None, False),
+        (10, None, 10, None, False), (4, None, 10, 5, True), (5, None, 10, 5, False), (9, None, 10, 53, True), (10, None, 10, 53, False),
+    ],
+)  # fmt: skip
+def test_who_lacks_evidence(outcomes: int | None, opponents: int | None, total: int, tasks: int | None, *, lacks: bool) -> None:
+    assert PROVISIONAL.lacks_evidence(outcomes, opponents, total, tasks) is lacks
+
+
+def test_rows_are_those_of_the_schema(played: Running) -> None:
+    rows = [msgspec.convert(row, AgentRow) for row in played.client.get(ELO).json()["rows"]]
+    assert [row.rank for row in rows] == [rank for _, rank in ROWS]

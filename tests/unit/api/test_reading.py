@@ -12,8 +12,6 @@ import pytest
 from ratings_core.records.beliefs import Belief, BeliefModel
 from services.boards.history import kept
 from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreError
-from services.runtime import settings as installation
-from services.runtime.settings import PROVISIONAL
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import flush
@@ -59,11 +57,11 @@ def test_one_agent_on_every_board(filled: Running) -> None:
 
 def test_the_boards_of_a_pool(filled: Running) -> None:
     answer = filled.client.get("/v1/pools/blitz/boards")
-    assert answer.json()["methods"] == {"live": ["elo", ACTIVITY], "solved": ["maximal_lottery"]}
+    assert answer.json()["methods"] == {"live": ["elo"], "solved": ["maximal_lottery"]}
     assert answer.json()["boards"] == []
     whole = filled.client.get("/v1/pools/blitz/boards?count=2")
     shown = [(board["method"], len(board["rows"])) for board in whole.json()["boards"]]
-    assert shown == [("elo", 2), (ACTIVITY, 2), ("maximal_lottery", 2)]
+    assert shown == [("elo", 2), ("maximal_lottery", 2)]
     assert whole.json()["pool"]["label"] == "simulated"
 
 
@@ -326,22 +324,6 @@ def test_a_board_as_of_a_kept_position_and_410_before_what_is_kept(filled: Runni
     assert "none yet" in filled.client.get("/v1/pools/blitz/boards/elo?position=3").json()["detail"]
 
 
-def test_who_took_part_in_few_outcomes_is_provisional(api: Running) -> None:
-    live = {"elo": LiveBoard(["old", "new"], [1500.0, 1600.0]), ACTIVITY: LiveBoard(["old", "new"], [10.0, 9.0])}
-    assert api.store.live.publish(head_of(position=12, online=["elo"]), 1, live)
-    rows = {row["agent"]: row for row in api.client.get("/v1/pools/blitz/boards/elo").json()["rows"]}
-    assert rows["new"]["provisional"] is True
-    assert "provisional" not in rows["old"]
-    assert not any("provisional" in row for row in api.client.get("/v1/pools/blitz/boards/outcomes").json()["rows"])
-    told = {agent: api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["methods"] for agent in ("old", "new")}
-    assert {agent: {method: row["provisional"] for method, row in rated.items()} for agent, rated in told.items()} == {
-        "old": {"elo": False},
-        "new": {"elo": True},
-    }
-    listed = api.client.get("/v1/pools/blitz/agents").json()["agents"]
-    assert {row["agent"]: row["provisional"] for row in listed} == {"old": False, "new": True}
-
-
 @pytest.fixture
 def believing(api: Running) -> Running:
     """A Glicko-2 pool of two who play on, one of them little known, and one who was away for long."""
@@ -364,28 +346,23 @@ def test_a_board_of_beliefs_shows_deviations_and_their_intervals(believing: Runn
     assert near["rows"] == board["rows"]
     assert near["intervals"] == board["intervals"]
     alone = believing.client.get("/v1/pools/blitz/agents/away").json()["methods"]["glicko2"]
-    assert {name: alone[name] for name in ("rating", "rank", "deviation", "low", "high", "provisional")} == {
-        name: value for name, value in rows["away"].items() if name != "agent"
-    }
+    shared = ("rating", "rank", "deviation", "low", "high")
+    assert {name: alone[name] for name in shared} == {name: rows["away"][name] for name in shared}
     assert (alone["total"], alone["position"], alone["age_seconds"], alone["source"]) == (3, 12, 0.0, "live")
     whole = believing.client.get("/v1/pools/blitz/boards?count=5")
-    assert [one["rows"] == board["rows"] for one in whole.json()["boards"]] == [True, False]
-    counts = whole.json()["boards"][1]
-    assert "intervals" not in counts
-    assert not any("deviation" in row or "low" in row for row in counts["rows"])
+    assert [one["rows"] == board["rows"] for one in whole.json()["boards"]] == [True]
     document = believing.client.get("/openapi.json").json()
     for path, schema in (("boards/glicko2", "Board"), ("boards?count=5", "Boards"), ("agents/away", "AgentProfile")):
         answer = believing.client.get(f"/v1/pools/blitz/{path}").json()
         jsonschema.validate(answer, {"$ref": f"#/components/schemas/{schema}", **document})
 
 
-def test_whose_deviation_is_wide_is_provisional(believing: Running) -> None:
-    """By more than half of a newcomer's 350: one was never well known, one is no more."""
+def test_a_wide_deviation_is_no_lack_of_evidence(believing: Running) -> None:
+    """One was never well known, one was away for long: their intervals show it, and they keep their ranks."""
     for path in ("glicko2", "glicko2/around/unsure?count=3"):
         rows = believing.client.get(f"/v1/pools/blitz/boards/{path}").json()["rows"]
-        assert {row["agent"] for row in rows if row.get("provisional")} == {"unsure", "away"}
-    told = [believing.client.get(f"/v1/pools/blitz/agents/{agent}").json()["methods"] for agent in ("known", "unsure", "away")]
-    assert [methods["glicko2"]["provisional"] for methods in told] == [False, True, True]
+        assert [(row["agent"], row["rank"]) for row in rows] == [("known", 1), ("unsure", 2), ("away", 3)]
+        assert not any(row.get("provisional") for row in rows)
 
 
 def test_a_wide_interval_of_ranks_is_no_lack_of_evidence(api: Running) -> None:
@@ -405,34 +382,6 @@ def test_a_wide_interval_of_ranks_is_no_lack_of_evidence(api: Running) -> None:
     assert "settled_ranks" not in api.client.get("/v1/pools/blitz/boards/elo").json()
     told = [api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["methods"]["maximal_lottery"] for agent in ("open", "half", "none")]
     assert [row["provisional"] for row in told] == [False, False, False]
-
-
-def test_who_is_provisional_can_be_set(tmp_path: Path, api_redis: str) -> None:
-    flush(api_redis)
-    live = {"elo": LiveBoard(["old", "new"], [1500.0, 1600.0]), ACTIVITY: LiveBoard(["old", "new"], [10.0, 9.0])}
-    with running(tmp_path, api_redis, provisional_outcomes=0) as api:
-        assert api.store.live.publish(head_of(position=12, online=["elo"]), 1, live)
-        (elo, _) = api.client.get("/v1/pools/blitz/boards?count=5").json()["boards"]
-    assert not any("provisional" in row for row in elo["rows"])
-
-
-@pytest.mark.parametrize(
-    ("share", "doubted"), [(1.0, []), (0.51, ["unsure"]), (0.5, ["unsure", "even"]), (0.4, ["unsure", "even", "known"])]
-)
-def test_a_deviation_beyond_the_share_of_a_newcomers_is_provisional(
-    tmp_path: Path, api_redis: str, monkeypatch: pytest.MonkeyPatch, share: float, doubted: list[str]
-) -> None:
-    flush(api_redis)
-    monkeypatch.setattr(installation, "PROVISIONAL", PROVISIONAL._replace(deviation=share))
-    names = ["unsure", "even", "known"]
-    beliefs = [Belief(8.0), Belief(4.0 + 1e-9), Belief(4.0 - 1e-9)]
-    live = {"weng_lin": LiveBoard(names, [3.0, 2.0, 1.0], beliefs), ACTIVITY: LiveBoard(names, [10.0] * 3)}
-    head = head_of(position=12, online=["weng_lin"], beliefs={"weng_lin": BeliefModel(newcomer=8.0, below=3.0)})
-    with running(tmp_path, api_redis) as api:
-        assert api.store.live.publish(head, 1, live)
-        board = api.client.get("/v1/pools/blitz/boards/weng_lin").json()
-    assert [row["agent"] for row in board["rows"] if row.get("provisional")] == doubted
-    assert board["intervals"]["of"] == "the mean, which the rating is 3 deviations below"
 
 
 def test_insight_is_no_board_that_has_a_history(filled: Running) -> None:

@@ -31,7 +31,7 @@ def test_seasons_are_listed_with_their_spans_and_boards(ended: Running) -> None:
     answer = ended.client.get(f"{POOL}/seasons").json()
     assert answer["seasons"] == [
         {"name": "first", "status": "closed", "generation": 1, "start": 0, "end": 12, "began_at": 0.0, "ended_at": NOW - 60, "keep": None,
-         "outcomes": 120, "boards": ["elo", "weng_lin", "outcomes", "copeland"], "waits_for": None},
+         "outcomes": 120, "boards": ["elo", "weng_lin", "copeland"], "waits_for": None},
         {"name": "autumn", "status": "running", "generation": 2, "start": 12, "end": None, "began_at": NOW - 60, "ended_at": None,
          "keep": 0.5, "outcomes": None, "boards": [], "waits_for": None},
     ]  # fmt: skip
@@ -58,7 +58,7 @@ def test_final_boards_show_details_and_leave_out_hidden_agents(ended: Running) -
     assert ended.client.get(url, params={"agents": ["rock", "paper"]}).status_code == 404
 
 
-@pytest.mark.parametrize("method", ["elo", "weng_lin", "outcomes", "copeland"])
+@pytest.mark.parametrize("method", ["elo", "weng_lin", "copeland"])
 def test_a_final_board_is_read_page_by_page(ended: Running, method: str) -> None:
     url = f"{POOL}/seasons/first/boards/{method}"
     whole = ended.client.get(url, params={"count": 1000}).json()
@@ -105,7 +105,7 @@ def test_a_final_board_has_all_formats_and_a_tag(ended: Running) -> None:
     [
         ("seasons/autumn/boards/elo", 404, "no ended season autumn (ended: first)"),
         ("seasons/nothing/boards/elo", 404, "no ended season nothing"),
-        ("seasons/first/boards/borda", 404, "no final board borda (yet); it has elo, weng_lin, outcomes, copeland"),
+        ("seasons/first/boards/borda", 404, "no final board borda (yet); it has elo, weng_lin, copeland"),
         ("seasons/first/boards/Copeland", 422, "must be a-z 0-9 _"),
         ("seasons/first/boards/copeland?agents=nobody", 404, "no row of the agents 'nobody'"),
         ("seasons/first/boards/copeland?agents=rock&start=1", 422, "must not be sent with start"),
@@ -274,13 +274,13 @@ def test_no_solved_board_of_the_season_before_stands_beside_live_boards_of_the_n
     url = f"{POOL}/boards/copeland"
     before = api.client.get(url)
     assert len(before.json()["rows"]) == 2
-    assert [board["generation"] for board in api.client.get(f"{POOL}/boards", params={"count": 5}).json()["boards"]] == [1, 1, 1]
+    assert [board["generation"] for board in api.client.get(f"{POOL}/boards", params={"count": 5}).json()["boards"]] == [1, 1]
     published(api, SECOND)
     after = api.client.get(url, headers={"If-None-Match": before.headers["etag"]}).json()
     assert (after["status"], after["rows"], after["total"], after["generation"]) == ("pending", [], 0, 2)
     assert "not solved yet in this season" in after["error"]
     shown = api.client.get(f"{POOL}/boards", params={"count": 5}).json()["boards"]
-    assert [(board["method"], board["generation"]) for board in shown] == [("elo", 2), ("outcomes", 2), ("copeland", 2)]
+    assert [(board["method"], board["generation"]) for board in shown] == [("elo", 2), ("copeland", 2)]
     assert api.client.get(f"{url}/around/rock").status_code == 404
     assert api.client.get(url, params={"agents": "rock"}).status_code == 404
     assert "copeland" not in api.client.get(f"{POOL}/agents/rock").text

@@ -76,12 +76,12 @@ class TestSlices:
         with stream(api.url, slice=str(ENGLISH), agents="rock") as opened, stream(api.url) as complete:
             events = opened.until_pool()
             assert brief(events) == [
-                ("board", "elo"), ("board", ACTIVITY), ("board", "copeland"),
-                ("agents", [("rock", "copeland"), ("rock", "elo"), ("rock", ACTIVITY)]), ("pool", 1),
+                ("board", "elo"), ("board", "copeland"),
+                ("agents", [("rock", "copeland"), ("rock", "elo")]), ("pool", 1),
             ]  # fmt: skip
             assert {event.data["slice"] for event in events if event.name in ("board", "pool")} == {str(ENGLISH)}
-            assert [change["after"]["rating"] for change in events[3].data["changes"]] == [0.75, 2000.0, 4.0]
-            assert brief(complete.until_pool()) == [("board", "elo"), ("board", ACTIVITY), ("pool", 1)]
+            assert [change["after"]["rating"] for change in events[2].data["changes"]] == [0.75, 2000.0]
+            assert brief(complete.until_pool()) == [("board", "elo"), ("pool", 1)]
             solve_slice(api, 0.875, 2)
             assert brief(opened.until_pool()) == [("board", "copeland"), ("agents", [("rock", "copeland")]), ("pool", 1)]
             publish_sliced(api, 2, 2100.0)
@@ -104,10 +104,10 @@ class TestStates:
     def test_a_stream_begins_with_the_newest_state_which_pool_ends(self, filled: Running) -> None:
         with stream(filled.url) as opened:
             events = opened.until_pool()
-        assert brief(events) == [("board", "elo"), ("board", ACTIVITY), ("board", "maximal_lottery"), ("pool", 1)]
-        assert [event.id for event in events[:-1]] == ["", "", ""]
+        assert brief(events) == [("board", "elo"), ("board", "maximal_lottery"), ("pool", 1)]
+        assert [event.id for event in events[:-1]] == ["", ""]
         assert events[-1].id.startswith("1-1-")
-        assert events[-1].data["boards"] == ["elo", ACTIVITY, "maximal_lottery"]
+        assert events[-1].data["boards"] == ["elo", "maximal_lottery"]
 
     def test_a_board_is_that_of_its_route_without_the_cursor(self, filled: Running) -> None:
         with stream(filled.url, count=1, methods="elo") as opened:
@@ -174,7 +174,7 @@ class TestStates:
             opened.until_pool()
             filled.store.solved.remove("blitz", "maximal_lottery")
             (pool,) = opened.until_pool()
-        assert pool.data["boards"] == ["elo", ACTIVITY]
+        assert pool.data["boards"] == ["elo"]
 
     def test_a_pool_without_outcomes_is_waited_for(self, api: Running) -> None:
         assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
@@ -183,7 +183,7 @@ class TestStates:
             assert (empty.data["generation"], empty.data["position"], empty.data["boards"]) == (None, None, [])
             assert empty.id.startswith("0-0-")
             publish(api, 1, 1500.0)
-            assert brief(opened.until_pool()) == [("board", "elo"), ("board", ACTIVITY), ("pool", 1)]
+            assert brief(opened.until_pool()) == [("board", "elo"), ("pool", 1)]
 
     def test_a_pool_without_outcomes_is_not_checked_at_each_comparison(self, api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
         assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
@@ -238,7 +238,7 @@ class TestAgents:
         for change in changes:
             page = filled.client.get(f"/v1/pools/blitz/boards/{change['method']}?agents=rock").json()
             assert [change["after"]] == page["rows"]
-        assert {change["method"] for change in changes} == {"elo", ACTIVITY, "maximal_lottery"}
+        assert {change["method"] for change in changes} == {"elo", "maximal_lottery"}
 
     def test_a_solve_of_a_board_that_a_stream_does_not_send_is_no_state_of_it(self, filled: Running) -> None:
         with stream(filled.url, methods="elo") as one, stream(filled.url, methods="maximal_lottery") as other:
@@ -309,13 +309,13 @@ class TestReconnects:
     @pytest.mark.parametrize("last", ["1-1-0", "\u00e9", "x" * 4000])
     def test_with_an_id_of_another_source_the_newest_state_is_sent(self, filled: Running, last: str) -> None:
         with stream(filled.url, last_id=last.encode("latin-1")) as opened:  # type: ignore[arg-type]
-            assert len(opened.until_pool()) == 4
+            assert len(opened.until_pool()) == 3
 
     def test_with_other_parameters_the_newest_state_is_sent(self, filled: Running) -> None:
         with stream(filled.url) as opened:
             last = opened.until_pool()[-1].id
         with stream(filled.url, last_id=last, count=1) as opened:
-            assert len(opened.until_pool()) == 4
+            assert len(opened.until_pool()) == 3
 
 
 class TestRefusals:
@@ -386,7 +386,7 @@ class TestSharing:
     def test_events_are_counted(self, filled: Running) -> None:
         with stream(filled.url) as opened:
             opened.until_pool()
-            assert metric(filled.url, "equirank_api_stream_events_total") == 4
+            assert metric(filled.url, "equirank_api_stream_events_total") == 3
 
 
 class TestSilence:
@@ -409,7 +409,7 @@ class TestSilence:
                 assert (stale["pool"], "Redis" in stale["reason"], stale["stale_seconds"] >= 0) == ("blitz", True, True)
                 assert "keep-alive, stale" in [opened.comment() for _ in range(2)]
                 with stream(here.url) as late:
-                    assert [event.name for event in late.until_pool()] == ["board", "board", "pool"]
+                    assert [event.name for event in late.until_pool()] == ["board", "pool"]
                     late.next("stale")
                 server.start()
                 here.store.live._committed.clear()  # as a writer that has noticed the loss
@@ -462,7 +462,7 @@ class TestSlowReaders:
 
 def state(number: int, rating: float, *, rows: dict[str, dict[str, AgentRow]] | None = None) -> State:
     board = Board(
-        pool="blitz", method="elo", source="live", generation=1, position=number, total=1, age_seconds=0.0,
+        pool="blitz", method="elo", source="live", generation=1, position=number, total=1, ranked=1, age_seconds=0.0,
         rows=[AgentRow(agent="rock", rating=rating, rank=1)],
     )  # fmt: skip
     view = PoolView(pool="blitz", kind="games", label="", head=head_of(position=number))

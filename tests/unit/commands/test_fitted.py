@@ -79,7 +79,7 @@ def test_outcomes_of_an_agent_have_whole_times_and_headings() -> None:
 
 def test_methods_of_a_profile_are_complete() -> None:
     rated = MethodRating(
-        source="solved", generation=1, age_seconds=0.0, total=100_000,
+        source="solved", generation=1, age_seconds=0.0, total=100_000, ranked=100_000,
         rating=1770.734, rank=1, provisional=False, position=123_456, low=1663.49, high=1877.97, rank_low=1, rank_high=3,
         deviation=41.1557,
     )  # fmt: skip

@@ -15,8 +15,8 @@ from ratings_core.records.names import hidden_character, is_name
 from services.wire import events, schema
 
 ROOT = Path(__file__).parents[3]
-VALIDATOR = jsonschema.Draft202012Validator(schema.schema())
-REQUESTS = jsonschema.Draft202012Validator(schema.request_schema())
+VALIDATOR = jsonschema.Draft202012Validator(schema.record_schema())
+REQUESTS = jsonschema.Draft202012Validator(schema.outcome_schema())
 EXAMPLE = re.compile(r"""\{"v":.*?\}(?=[`'\],\s]*$|`)""", re.MULTILINE)
 """An outcome as JSON in a page: it ends before a backquote, or with its line."""
 
@@ -32,7 +32,7 @@ ODD = st.sampled_from(
 FIELDS = st.sampled_from(["v", "id", "pool", "time", "sides", "task", "scores", "retracts", "weight", "meta", "tags", "x"])
 
 
-@pytest.mark.parametrize(("name", "exported"), [("outcome-v1", schema.schema()), ("request-v1", schema.request_schema())])
+@pytest.mark.parametrize(("name", "exported"), [("outcome-v1", schema.outcome_schema()), ("record-v1", schema.record_schema())])
 def test_the_written_schemas_are_the_exported_ones(name: str, exported: schema.Schema) -> None:
     assert json.loads((ROOT / f"docs/schema/{name}.json").read_text(encoding="utf-8")) == exported, "run `make docs`"
     VALIDATOR.check_schema(exported)
@@ -54,6 +54,18 @@ def test_every_outcome_in_the_documentation_is_one() -> None:
     for page, text in examples:
         errors = [error.message for error in REQUESTS.iter_errors(json.loads(text))]
         assert not errors, (page, text, errors)
+
+
+def test_the_file_that_a_reader_takes_accepts_the_example_of_the_readme() -> None:
+    """`outcome-v1.json` is the file that README names beside its example, and the one that is called as what is sent."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "docs/schema/outcome-v1.json" in readme
+    taken = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/schema/outcome-v1.json").read_text(encoding="utf-8")))
+    (sent,) = re.findall(r"v1/outcomes [^\n]*-d '\n(.*?)'", readme, re.DOTALL)
+    assert len(json.loads(sent)) > 1
+    taken.validate(json.loads(sent))
+    taken.validate(json.loads(sent)[0])
+    assert not VALIDATOR.is_valid(json.loads(sent)), "records of the log have a time"
 
 
 @given(st.sampled_from([GAME, SCORES, RETRACT]), st.dictionaries(FIELDS, ODD, max_size=2), st.sets(FIELDS, max_size=1))
@@ -96,6 +108,6 @@ def test_the_pattern_of_new_names_is_their_rule(character: str) -> None:
 
 
 def test_the_differences_are_named() -> None:
-    said = schema.schema()["description"]
+    said = schema.record_schema()["description"]
     for difference in ("NFC", "one pool", "once", "meta", "1048576 bytes", "without fraction", "last value", "not displayed"):
         assert difference in said

@@ -9,6 +9,7 @@ import pytest
 from services.boards.store.protocol import ACTIVITY, Fence, PoolHead, StoreError
 from services.control.records import FoldSettings
 from services.demo import simulated
+from services.runtime.settings import PROVISIONAL
 from services.shard.fencing import Fenced
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
@@ -193,6 +194,37 @@ def test_boards_that_an_earlier_release_wrote_without_beliefs_are_written_whole(
     fold_events(driver.partition.pools["pool0"], [simulated.game(50, 50.0)])
     driver.round()
     assert len(store.boards["pool0"][method].names) == 2, "once only"
+    driver.publisher.drain(driver.now, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("before", "whole"), [(None, True), (9, True), (10, False)], ids=["an earlier release", "another setting", "the same"]
+)
+def test_boards_that_separated_other_agents_are_written_whole(store: FakeStore, before: int | None, whole: bool) -> None:
+    driver = Driver(store, partition_with(1))
+    state = driver.partition.pools["pool0"]
+    fold_events(state, [simulated.game(i, float(i)) for i in range(50)])
+    state.changes.take()
+    state.recovered_at = driver.partition.position = 50
+    store.stands["pool0"] = Fence(EPOCH - 1, 1, 50)
+    store.heads["pool0"] = head_of("pool0", position=50, provisional_outcomes=before)
+    driver.round()
+    driver.round()
+    assert (len(store.boards["pool0"]["elo"].names) == len(state.content.agents)) is whole
+    assert store.heads["pool0"].provisional_outcomes == 10
+    driver.publisher.drain(driver.now, {}, {})
+
+
+def test_agents_with_few_outcomes_are_marked_on_boards_of_methods(store: FakeStore) -> None:
+    driver = Driver(store, partition_with(1, weng_lin={}))
+    state = driver.partition.pools["pool0"]
+    fold_events(state, [simulated.game(i, float(i)) for i in range(25)])
+    driver.round()
+    boards, played = store.boards["pool0"], dict(zip(state.content.agents.names(), state.content.ratings.activity.tolist(), strict=False))
+    for method in ("elo", "weng_lin"):
+        assert list(boards[method].provisional) == [played[name] < PROVISIONAL.outcomes for name in boards[method].names]
+        assert {True, False} == set(boards[method].provisional)
+    assert boards[ACTIVITY].provisional == ()
     driver.publisher.drain(driver.now, {}, {})
 
 

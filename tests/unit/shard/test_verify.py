@@ -76,7 +76,7 @@ class Store:
         board = boards[method]
         order = np.argsort(-np.array(board.values), kind="stable").tolist()[start : start + count]
         rows = [AgentRow(agent=board.names[i], rating=board.values[i], rank=1) for i in order]
-        return BoardPage(head, method, len(board.names), rows, [0] * len(rows), "")
+        return BoardPage(head, method, len(board.names), len(board.names), rows, "")
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 import msgspec
 
+from services.runtime.settings import PROVISIONAL
 from services.solve.problems.checkpointed import problem
 from services.solve.registry.methods import solve
-from services.solve.worker.evidence import with_evidence
+from services.solve.worker.evidence import by_evidence
 from services.wire.events import Event, decode
 from services.wire.pools import Kind
 from tests.support.folds import fold_events
@@ -21,6 +22,6 @@ def test_four_wins_over_one_opponent_beat_nobody_who_has_not_played() -> None:
     state = state_of(initial={"elo": {f"agent {i}": 1500.0 for i in range(200)}})
     assert fold_events(state, wins("agent 0", "agent 1", 4)) == []
     given = problem(Kind.GAMES, state.arrays())
-    result = with_evidence(solve("copeland", given), state.arrays(), given)
+    result = by_evidence(solve("copeland", given), state.arrays(), given, PROVISIONAL)
     assert [(row.agent, row.outcomes, row.opponents) for row in result.agents] == [("agent 0", 4, 1), ("agent 1", 4, 1)]
     assert [row.agent for row in solve("maximal_lottery", given).agents] == ["agent 0", "agent 1"]

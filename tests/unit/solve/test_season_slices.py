@@ -60,7 +60,7 @@ def test_every_slice_has_its_final_boards(season: Season) -> None:
     assert complete is not None
     assert complete.methods == sorted([*PLAN.methods, *names])
     [_, ended] = reversed(season.boards.seasons(POOL, None))
-    assert ended.boards == ["elo", "glicko2", "outcomes", "bradley_terry", "copeland"], "of all outcomes"
+    assert ended.boards == ["elo", "glicko2", "bradley_terry", "copeland"], "of all outcomes"
     for value in values_of(GAMES, "language"):
         own = [one for one in GAMES if isinstance(one.tags, dict) and one.tags.get("language") == value]
         page = season.boards.board(

@@ -3,7 +3,7 @@ import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
 import { Sized, scale, ticks } from "../chart.js";
 import { ago, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
-import { isOutside, placed, preferred, title } from "../methods.js";
+import { isOutside, placed, preferred, rankOf, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
 import { Agent, Figure, agentPath, flag, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
@@ -106,7 +106,7 @@ export default class AgentPage extends Live {
       <tbody>${rows.map(([method, one]) => {
         const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
         return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
-          <td class="number">${isOutside(method, one) ? "outside the lottery" : `${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}`}${one.rank_low !== undefined && one.rank_low !== one.rank_high && !isOutside(method, one) ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
+          <td class="number">${one.rank !== null && isOutside(method, one) ? "outside the lottery" : rankOf(one)}${one.rank_low !== undefined && one.rank_low !== one.rank_high && !isOutside(method, one) ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
           <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
       })}</tbody></table></section>`;
   }
@@ -118,12 +118,13 @@ export default class AgentPage extends Live {
       return { slice, method, one: ratings[method] };
     });
     if (!rows.length) return null;
-    rows.sort((a, b) => a.one.rank / a.one.total - b.one.rank / b.one.total);
+    const place = (/** @type {any} */ one) => (one.rank === null ? 2 : one.rank / one.ranked);
+    rows.sort((a, b) => place(a.one) - place(b.one));
     const shown = (/** @type {any} */ one) => shower([one.rating])(one.rating);
     return html`<section class="card slices"><h2>By slice</h2><p class="soft">Ratings from the games of a slice alone, the best places first.</p><table><caption class="hidden">Ratings by slice</caption>
       <thead><tr><th scope="col">Slice</th><th scope="col" class="wide">Method</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Rating</th></tr></thead>
       <tbody>${rows.map(({ slice, method, one }) => html`<tr key=${slice}><th scope="row"><a href=${`${poolPath(profile.pool)}?slice=${encodeURIComponent(slice)}&method=${method}&agent=${encodeURIComponent(profile.agent)}`}><bdi>${slice.replace(":", " ")}</bdi></a></th>
-        <td class="wide">${title(method)}</td><td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}</td><td class="number">${shown(one)}</td></tr>`)}</tbody></table></section>`;
+        <td class="wide">${title(method)}</td><td class="number">${rankOf(one)}</td><td class="number">${shown(one)}</td></tr>`)}</tbody></table></section>`;
   }
 
   /** The places on tasks, in a pool of scores. @param {any} profile */
@@ -145,7 +146,7 @@ export default class AgentPage extends Live {
     const { method } = this.value("history");
     const change = `${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours`;
     const other = profile.methods[method];
-    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: no. ${whole(other.rank)} of ${whole(other.total)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
+    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: ${other.rank === null ? "" : "no. "}${rankOf(other)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved">Why?</a>` : null}</p>`;
   }
 
   /** Whether a game of the last 24 hours is known, which can explain a change. */

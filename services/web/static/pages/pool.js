@@ -85,7 +85,7 @@ export default class PoolPage extends Live {
     const { head, label, kind, leading_method: chosenMethod } = list.pool;
     const part = this.part();
     const of = (/** @type {any[]} */ all) => ({
-      boards: all.filter((one) => one.method !== "outcomes" || all.length === 1),
+      boards: all,
       main: leading(all, chosenMethod),
       board: all.find((one) => one.method === chosen.method) ?? leading(all, chosenMethod),
     });
@@ -104,7 +104,7 @@ export default class PoolPage extends Live {
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${view !== "board" ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
         ${season && view === "board" ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, `}${date(season.began_at)} to ${date(season.ended_at)}</p>` : head ? html`<p class="soft">${view === "board" && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
-      ${!season && !board?.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
+      ${!season && !board?.rows.length ? head?.outcomes ? html`<p class="notice" role="status">The first boards are being solved.</p>` : html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
         ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...complete, insight: this.value("insight"), query: chosen }} />`}`}`;
   }
@@ -168,7 +168,7 @@ export default class PoolPage extends Live {
  * @param {(method: string) => boolean} unrated Whether the final board by a method rates nobody, so that it does not lead.
  */
 function finals(season, boards, asked, chosen, unrated) {
-  const names = preferred(season.boards.filter((/** @type {string} */ name) => name !== "outcomes" || season.boards.length === 1), chosen);
+  const names = preferred(season.boards, chosen);
   const all = names.map((method) => boards.find((one) => one.method === method) ?? { method, rows: [], source: "season" });
   const main = all.find((one) => !unrated(one.method)) ?? all[0];
   return { boards: all, main, board: all.find((one) => one.method === asked) ?? main };
@@ -266,7 +266,7 @@ class Table extends Component {
     const { pool, method, query: chosen, slice } = this.props;
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
-    return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
+    return html`${board?.reason ? html`<p class="notice">Not enough outcomes for ranks yet: all agents are provisional.</p>` : null}
       <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
       ${board ? html`<${Notes} board=${board} />` : null}`;
   }

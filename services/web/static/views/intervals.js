@@ -56,7 +56,7 @@ function chart(rows, width, name) {
     ${ticks(low, high, width > 600 ? 6 : 3).map((tick) => html`<g key=${tick}><line class="grid" x1=${x(tick)} x2=${x(tick)} y1="20" y2=${height - 6} /><text x=${x(tick)} y="13" text-anchor="middle">${tick}</text></g>`)}
     ${rows.map((row, i) => {
       const y = tops[i] + heights[i] / 2;
-      return html`<g key=${row.agent}><text x="2" y=${y + 4} class="soft">${row.rank}</text><${Label} x=${34} y=${y} lines=${names[i]} /><line class=${row.provisional ? "range unsure" : "range"} x1=${x(row.low)} x2=${x(row.high)} y1=${y} y2=${y} />
+      return html`<g key=${row.agent}><text x="2" y=${y + 4} class="soft">${row.rank ?? "?"}</text><${Label} x=${34} y=${y} lines=${names[i]} /><line class=${row.provisional ? "range unsure" : "range"} x1=${x(row.low)} x2=${x(row.high)} y1=${y} y2=${y} />
         ${row.rating === null ? null : html`<circle class="point" cx=${x(row.rating)} cy=${y} r="4.5"><title>${`${nameOf(row)}: ${shown(row.rating)}, ${shown(row.low)} to ${shown(row.high)}`}</title></circle>`}</g>`;
     })}</svg>`;
 }

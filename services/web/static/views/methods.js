@@ -14,7 +14,7 @@ const AGENTS = 25;
 export default class Methods extends Live {
   pair() {
     const { boards, main, query } = this.props;
-    const rated = boards.filter((/** @type {any} */ one) => one.method !== "outcomes" && one.rows.length).map((/** @type {any} */ one) => one.method);
+    const rated = boards.filter((/** @type {any} */ one) => one.rows.length).map((/** @type {any} */ one) => one.method);
     const left = rated.includes(query.method) ? query.method : rated.includes("elo") ? "elo" : main.method;
     const right = rated.includes(query.other) ? query.other : ["maximal_lottery", "nash_average", ...rated].find((name) => name !== left && rated.includes(name));
     return { rated, left, right };
@@ -33,13 +33,14 @@ export default class Methods extends Live {
     const { rated, left, right } = this.pair();
     if (!right) return html`<p class="soft">There is only one method so far.</p>`;
     const [a, b] = [this.value("left"), this.value("right")];
-    const places = new Map((b?.rows ?? []).map((/** @type {any} */ row) => [row.agent, row.rank]));
-    const both = (a?.rows ?? []).filter((/** @type {any} */ row) => places.has(row.agent)).map((/** @type {any} */ row) => ({ ...row, other: places.get(row.agent) }));
+    const places = new Map((b?.rows ?? []).filter((/** @type {any} */ row) => row.rank !== null).map((/** @type {any} */ row) => [row.agent, row.rank]));
+    const both = (a?.rows ?? []).filter((/** @type {any} */ row) => row.rank !== null && places.has(row.agent)).map((/** @type {any} */ row) => ({ ...row, other: places.get(row.agent) }));
     const distance = (insight?.findings?.disagreement?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(left) && one.methods.includes(right));
     const pick = (/** @type {string} */ name, /** @type {string} */ chosen, /** @type {string} */ label) => html`<label class="pick">${label} <select value=${chosen} onChange=${(/** @type {any} */ event) => go(withQuery({ [name]: event.target.value }))}>${rated.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>`;
     const says = html`${pick("method", left, "Left")} ${pick("other", right, "Right")}<br /><b>${title(left)}.</b> ${question(left)}<br /><b>${title(right)}.</b> ${question(right)}
       ${distance ? html`<br />They ${ordersOf(distance)}.` : null}${a && hiddenAmong(a, AGENTS) ? html`<br />${leftOut(hiddenAmong(a, AGENTS))}` : null}
       ${believe(insight, withQuery({ view: "forecasts", method: "", other: "" }))}`;
+    if (a?.rows.length && b?.rows.length && !both.length) return html`<p class="soft">No agent has a rank by both ${title(left)} and ${title(right)} yet.</p>`;
     return html`<${Figure} title="Methods compared" says=${says} file=${`${pool}-${left}-${right}`} table=${[["agent", left, right], ...both.map((/** @type {any} */ row) => [row.agent, row.rank, row.other])]} link=${`${link}&method=${left}&other=${right}`}>
       ${both.length ? html`<${Sized}>${(/** @type {number} */ width) => chart(both, width, left, /** @type {string} */ (right))}<//>` : html`<p class="soft" role="status">Loading</p>`}<//>`;
   }
