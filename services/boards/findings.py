@@ -228,8 +228,8 @@ class Top(Finding, frozen=True, kw_only=True):
             tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
         elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
-        unrated_by: Methods whose boards have a settled rating of none of these agents, because they have too little evidence, or such as
-            Bradley-Terry without a prior, where an agent that never lost has no finite rating.
+        unrated_by: Methods whose boards do not have a settled rating of any of these agents: they have too little evidence, or the method
+            cannot rate them, as Bradley-Terry without a prior cannot rate an agent that never lost.
         rival: The agent that needs the fewest removals; None if it is hidden.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.

@@ -199,7 +199,7 @@ def test_cycles_are_in_the_results_and_their_share_is_that_of_the_best_order(num
 
 
 def test_the_random_pools_have_what_can_contradict_a_board() -> None:
-    """Boards with unrated and provisional agents, a top that a board does not rate, cycles that are proven, cycles that are not, and none."""
+    """Boards with unrated and provisional agents, a top that a board does not rate, cycles proven, not proven, and none."""
     found = [pool(number) for number in POOLS]
     assert sum(any(row.rank is None for rows in one.rows.values() for row in rows) for one in found) >= 5
     assert sum(any(len(one.rated(method)) < len(one.agents) for method in one.rows) for one in found) >= 5
