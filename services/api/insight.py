@@ -49,7 +49,8 @@ async def get_insight(request: Request, pool: Pool, part: SliceText = None) -> R
 def _insight_of_slice(here: Context, pool: str, part: str) -> Insight:
     head, files = _head(here, pool, part), CheckpointStore(here.settings.checkpoint_url)
     try:
-        found = slice_insight(files, here.store.solved, here.directory.control.known(), head, part, here.insights, here.clock())
+        known, limits = here.directory.control.known(), here.settings.provisional
+        found = slice_insight(files, here.store.solved, known, head, part, here.insights, here.clock(), limits)
         return visible_insight(found, here.pool_agents.details(pool))
     except SolverError as error:
         raise ApiError(422, "no certain insight", f"insight did not reach its accuracy on the newest checkpoint: {error}") from error

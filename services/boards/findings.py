@@ -230,8 +230,8 @@ class Top(Finding, frozen=True, kw_only=True):
             tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
         elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
-        unrated_by: Methods whose boards rate none of these agents, such as Bradley-Terry without a prior, where an agent that never lost
-            has no finite rating.
+        unrated_by: Methods whose boards do not have a settled rating of any of these agents: they have too little evidence, or the method
+            cannot rate them, as Bradley-Terry without a prior cannot rate an agent that never lost.
         rival: The agent that needs the fewest removals; None if it is hidden.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
@@ -256,7 +256,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         method: Name of the board's method.
         position: Log offset up to which the board counts outcomes.
-        rated: Number of agents that the board rates.
+        rated: Number of settled agents that the board rates.
     """
 
     method: str
@@ -293,7 +293,7 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
         kendall: Share of pairs of agents that the methods order differently. A pair that only one method ties counts as half.
         tied: Share of pairs that only one of the methods ties. `kendall` less half of it is the share of pairs that they order oppositely.
             None if an earlier version computed it.
-        agents: Number of agents that both boards rate. None if an earlier version computed it.
+        agents: Number of agents that both boards rank. None if an earlier version computed it.
     """
 
     methods: tuple[str, str]
@@ -308,12 +308,13 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disagreement(Finding, frozen=True, kw_only=True):
-    """Differences between the boards of the methods. Two boards are compared by the agents that both rate.
+    """Differences between the boards of the methods. Two boards are compared by the agents that both rate and rank: the settled ones.
 
     Attributes:
-        methods: The compared boards. One with fewer rated agents than `agents` is not compared about the others.
-        left_out: Methods whose boards rate too few agents to be compared.
-        agents: Number of agents that at least one of the compared boards rates.
+        methods: The compared boards. One with fewer ranked agents than `agents` is not compared about the others.
+        left_out: Methods whose boards rank too few agents to be compared.
+        agents: Number of agents that at least one of the compared boards ranks.
+        unsettled: Number of further agents of the pool, which none of them ranks.
         disputed: Agents whose places differ most, largest difference first.
         distances: Distances between the rankings of two methods that rate at least two agents in common: by the share of pairs that they
             order oppositely, then by `kendall`, largest first.
@@ -322,6 +323,7 @@ class Disagreement(Finding, frozen=True, kw_only=True):
     methods: list[Compared] = []
     left_out: list[str] = []
     agents: int = 0
+    unsettled: int = 0
     disputed: list[Disputed] = []
     distances: list[Distance] = []
 

@@ -72,7 +72,7 @@ def find(store: RedisStore, pool: str, settings: Settings, part: str | None = No
     from services.solve.insight.on_request import Insights, slice_insight  # noqa: PLC0415
 
     files = CheckpointStore(settings.checkpoint_url)
-    return slice_insight(files, store.solved, control_state(settings), head, text, Insights(1), time.time())
+    return slice_insight(files, store.solved, control_state(settings), head, text, Insights(1), time.time(), settings.provisional)
 
 
 def none_yet(report: Insight) -> str:
@@ -220,7 +220,7 @@ def _top(part: Top) -> Iterator[str]:
         yield f"other boards rank {'it' if alone else 'the best of them'} lower: {places}"
     if part.unrated_by:
         does = "does" if len(part.unrated_by) == 1 else "do"
-        yield f"{', '.join(part.unrated_by)} {does} not rate {'it' if alone else 'them'}"
+        yield f"{', '.join(part.unrated_by)} {does} not have a settled rating of {'it' if alone else 'them'}"
     if part.votes:
         yield f"{part.unit}: {', '.join(part.votes)}"
 
@@ -229,7 +229,7 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
     for row in part.disputed[:_SHOWN]:
         yield f"{row.agent}: place {row.high_place} by {row.high}, {row.low_place} by {row.low}"
     if not any(pair.kendall for pair in part.distances):
-        yield "none: all boards order the agents that they rate alike"
+        yield "none: all boards order the agents that they rank alike"
     elif not part.disputed and not any(pair.opposite is None or pair.opposite > 0 for pair in part.distances):
         yield "none: no two boards order two agents oppositely"
     else:
@@ -241,9 +241,11 @@ def _not_compared(part: Disagreement) -> Iterator[str]:
     """Lines about the agents and the boards that are left out of the comparison."""
     for board in part.methods:
         if board.rated < part.agents:
-            yield f"{board.method} rates {board.rated} of the {part.agents} agents, and is compared by these alone"
+            yield f"{board.method} has settled ratings of {board.rated} of the {part.agents} agents, and is compared by these alone"
     if part.left_out:
-        yield f"not compared, because they rate too few agents: {', '.join(part.left_out)}"
+        yield f"not compared, because they have settled ratings of too few agents: {', '.join(part.left_out)}"
+    if part.unsettled:
+        yield f"without a settled rating on these boards: {_number(part.unsettled, 'agent')}"
 
 
 def _orders(pair: Distance) -> str:

@@ -16,12 +16,14 @@ from ratings_core.methods.rosters import playing
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput
 from services.boards import findings
+from services.boards.evidence import few_outcomes
 from services.boards.ranked_board import RankedBoard
 from services.boards.result import CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.protocol import INSIGHT
 from services.checkpoints.checkpoint import PoolEntry
 from services.control.generations import make_raters
 from services.control.records import ControlState, FoldSettings
+from services.runtime.settings import Provisional
 from services.solve.insight import parts as insight_parts
 from services.solve.insight.look_alikes import look_alikes
 from services.solve.insight.parts import top
@@ -119,17 +121,18 @@ def sums_of(arrays: Mapping[str, NDArray[Any]], online: Sequence[str]) -> dict[s
 
 
 def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arrays: Mapping[str, NDArray[Any]],
-                     names: Sequence[str], position: int) -> list[RankedBoard]:  # fmt: skip
+                     names: Sequence[str], position: int, limits: Provisional) -> list[RankedBoard]:  # fmt: skip
     """The boards of online methods, from the arrays of a pool's content.
 
-    online: Method -> its parameters. names: Agents' names by id. position: Log offset of the content.
+    online: Method -> its parameters. names: Agents' names by id. position: Log offset of the content. limits: The least evidence for a
+    rank.
     """
     raters = make_raters(kind, FoldSettings(online={name: dict(parameters) for name, parameters in online.items()}))
-    ids = np.arange(len(names), dtype=np.int32)
+    ids, settled = np.arange(len(names), dtype=np.int32), ~few_outcomes(arrays["activity"], limits)
     boards = []
     for method, rater in raters.items():
         state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
-        boards.append(RankedBoard.of_ratings(method, position, names, rater.read(state, ids).rating))
+        boards.append(RankedBoard.of_ratings(method, position, names, rater.read(state, ids).rating, settled))
     return boards
 
 

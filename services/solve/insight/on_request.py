@@ -19,6 +19,7 @@ from services.boards.store.protocol import PoolHead
 from services.boards.store.solved import SolvedBoards
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import ControlState
+from services.runtime.settings import Provisional
 from services.solve.insight import job
 from services.solve.kept_answers import KeptAnswers
 from services.solve.problems.checkpointed import problem
@@ -36,8 +37,9 @@ INSIGHTS_KEPT: Final = 64
 
 
 def slice_insight(
-    files: CheckpointStore, boards: SolvedBoards, control: ControlState, head: PoolHead, part: str, insights: Insights, now: float
-) -> Insight:
+    files: CheckpointStore, boards: SolvedBoards, control: ControlState, head: PoolHead, part: str, insights: Insights, now: float,
+    limits: Provisional,
+) -> Insight:  # fmt: skip
     """Compute the insight into a slice.
 
     Args:
@@ -48,6 +50,7 @@ def slice_insight(
         part: The slice, such as `language:English`.
         insights: Keeps insights.
         now: Seconds since 1970.
+        limits: The least evidence for a rank.
 
     Raises:
         InputError: The slice has too many agents.
@@ -64,18 +67,20 @@ def slice_insight(
     solved = [page[0] for page in pages if page is not None and page[0].generation == entry.generation]
     key = (entry.pool, part, entry.generation, entry.position, entry.digest, *(board.solved_at for board in solved))
     standings = [RankedBoard.of_board(board) for board in solved if board.result.agents]
-    found, computed_at = insights.get(key, lambda: (_computed(files, control, entry, standings), now))
+    found, computed_at = insights.get(key, lambda: (_computed(files, control, entry, standings, limits), now))
     return msgspec.structs.replace(found, age_seconds=age(now, computed_at))
 
 
-def _computed(files: CheckpointStore, control: ControlState, entry: PoolEntry, standings: list[RankedBoard]) -> Insight:
+def _computed(
+    files: CheckpointStore, control: ControlState, entry: PoolEntry, standings: list[RankedBoard], limits: Provisional
+) -> Insight:
     begun, kind, arrays = time.perf_counter(), Kind(entry.kind), arrays_of(files, entry)
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None or entry.part is None:
         raise NoCheckpoint(f"the control log does not have generation {entry.generation} of pool {entry.pool} yet", retriable=True)
     online = slice_generation(kind, made, entry.part.dimension).fold.methods(kind)
     names = Roster.from_arrays(part_of(arrays, "agents")).names()
-    live = job.online_standings(kind, online, arrays, names, entry.position)
+    live = job.online_standings(kind, online, arrays, names, entry.position, limits)
     result = job.solve(problem(kind, arrays), entry.outcomes, [*live, *standings], job.sums_of(arrays, list(online)))
     return Insight(
         pool=entry.pool,

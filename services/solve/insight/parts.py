@@ -30,7 +30,7 @@ LEADERS: Final = 10
 LEAST_PAIRS: Final = 100.0
 """Predicted pairs from which accuracy is shown. With fewer, the 95 % interval of a share of 0.7 is wider than 0.61 to 0.79."""
 RATED_SHARE: Final = 0.5
-"""Boards that rate a smaller share of agents are not compared with the others."""
+"""Boards that rank fewer agents than this share of the board with most are not compared with the others."""
 
 
 def _named(names: Sequence[str], ids: Sequence[int]) -> list[str]:
@@ -167,21 +167,23 @@ def _groups(classes: CloneClasses) -> list[list[int]]:
 
 
 def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disagreement:
-    """Differences between the boards that rate at least half of the pool's `agents` agents."""
-    compared = [board for board in standings if len(board.rank) >= max(2, RATED_SHARE * agents)]
+    """Differences between boards. agents: Number of agents of the pool."""
+    most = max((len(board.rank) for board in standings), default=0)
+    compared = [board for board in standings if len(board.rank) >= max(2, RATED_SHARE * most)]
     left_out = [board.method for board in standings if board not in compared]
     if len(compared) < 2:
-        return findings.Disagreement(not_applicable="needs at least two boards that rate half of the agents", left_out=left_out)
+        return findings.Disagreement(not_applicable="needs at least two boards with two settled agents", left_out=left_out)
     names = sorted(set.union(*(set(board.rank) for board in compared)))
     differences = places.disagreement([Ranking.from_scores(_scores(board, names)) for board in compared])
     methods = [board.method for board in compared]
     distances = _distances(differences, methods)
     if not distances:
-        return findings.Disagreement(not_applicable="no two boards rate two agents in common", left_out=left_out)
+        return findings.Disagreement(not_applicable="no two boards rank two agents in common", left_out=left_out)
     return findings.Disagreement(
         methods=[findings.Compared(method=board.method, position=board.position, rated=len(board.rank)) for board in compared],
         left_out=left_out,
         agents=len(names),
+        unsettled=max(0, agents - len(names)),
         disputed=_disputed(differences, names, methods),
         distances=distances,
     )

@@ -179,7 +179,7 @@ def _solve(
     with memory_limit(memory):
         arrays = files.read_pool(pool, mapped=True)
         if method == insight.INSIGHT:
-            return Solved(_insight(pool, files, arrays, parameters))
+            return Solved(_insight(pool, files, arrays, parameters, limits))
         before = None if previous is None else ResultFiles(files.blobs, 1).read(previous)
         start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
         given = methods.problem_for(method, Kind(pool.kind), arrays)
@@ -199,15 +199,16 @@ def _with_earlier_ranks(solved: Solved, before: SolveResult) -> Solved:
 
 
 def _insight(
-    pool: PoolEntry, files: CheckpointStore, arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, float | str | bool]
-) -> SolveResult:
+    pool: PoolEntry, files: CheckpointStore, arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, float | str | bool],
+    limits: Provisional,
+) -> SolveResult:  # fmt: skip
     """Compute the insight of a pool from its checkpoint and its newest boards. parameters: as `insight.offered` makes them."""
     begun = time.perf_counter()
     kind, online = Kind(pool.kind), msgspec.json.decode(str(parameters["online"]), type=dict[str, dict[str, float]])
     names = Roster.from_arrays(part(arrays, "agents")).names()
     results = ResultFiles(files.blobs, 1).of_pool(pool.pool, str(parameters["log"]))
     boards = [board for board in results if board.result.method != insight.INSIGHT]
-    standings = insight.online_standings(kind, online, arrays, names, pool.position)
+    standings = insight.online_standings(kind, online, arrays, names, pool.position, limits)
     standings += [RankedBoard.of_board(board) for board in boards if board.generation == pool.generation and board.result.agents]
     result = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
     return msgspec.structs.replace(result, seconds=time.perf_counter() - begun)

@@ -18,9 +18,11 @@ from services.boards.ranked_board import RankedBoard
 from services.boards.result import AgentRow
 from services.cli.insight import _lines
 from services.control.records import FoldSettings
+from services.runtime.settings import Provisional
 from services.solve.insight import job
 from services.solve.problems.checkpointed import problem
 from services.solve.registry import methods
+from services.solve.worker.evidence import by_evidence
 from services.state.parts import part
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
@@ -31,6 +33,7 @@ from tests.support.pools import state_of
 POOLS: Final = range(40)
 SOLVED: Final = ("bradley_terry", "copeland", "maximal_lottery")
 ONLINE: Final = {"elo": dict[str, float](), "sco": dict[str, float]()}
+LIMITS: Final = Provisional(outcomes=4)
 KINDS: Final = ("noise", "strength", "cycle", "stronger always wins", "two groups")
 
 
@@ -45,14 +48,14 @@ class Pool(NamedTuple):
 
     def places(self, method: str, agent: str) -> range:
         """Places of an agent on a board, for all ways of breaking its ties. Empty if the board does not rate it."""
-        ranks = {row.agent: row.rank for row in self.rows[method] if row.rating is not None}
+        ranks = {row.agent: row.rank for row in self.rows[method] if row.rating is not None and row.rank is not None}
         if agent not in ranks:
             return range(0)
         return range(ranks[agent], ranks[agent] + sum(rank == ranks[agent] for rank in ranks.values()))
 
     def rated(self, method: str) -> list[str]:
-        """Agents that a board rates."""
-        return [row.agent for row in self.rows[method] if row.rating is not None]
+        """Agents that a board rates and ranks."""
+        return [row.agent for row in self.rows[method] if row.rating is not None and row.rank is not None]
 
 
 def played(number: int) -> list[tuple[str, str, int]]:
@@ -82,8 +85,9 @@ def pool(number: int) -> Pool:
     fold_events(state, [GameEvent(v=1, id=str(i), pool="r", time=60.0 * i, sides=both) for i, both in enumerate(sides)])
     arrays = state.arrays()
     names = Roster.from_arrays(part(arrays, "agents")).names()
-    live = job.online_standings(Kind.GAMES, ONLINE, arrays, names, len(games))
-    results = [methods.solve(method, methods.problem_for(method, Kind.GAMES, arrays), {}) for method in SOLVED]
+    live = job.online_standings(Kind.GAMES, ONLINE, arrays, names, len(games), LIMITS)
+    given = methods.problem_for(SOLVED[0], Kind.GAMES, arrays)
+    results = [by_evidence(methods.solve(method, given, {}), arrays, given, LIMITS) for method in SOLVED]
     boards = [msgspec.structs.replace(solved_of("r", method=result.method), result=result) for result in results]
     standings = [*live, *(RankedBoard.of_board(board) for board in boards)]
     found = msgspec.convert(job.solve(problem(Kind.GAMES, arrays), len(games), standings, {}).extra, Findings)
@@ -119,6 +123,7 @@ def test_places_are_those_of_the_boards(number: int) -> None:
             board.method: len(given.rated(board.method)) for board in part.methods
         }
         assert {*part.left_out, *(board.method for board in part.methods)} == set(given.rows)
+        assert part.unsettled == given.found.agents - part.agents
         assert part.agents == len({agent for board in part.methods for agent in given.rated(board.method)})
 
 
@@ -144,7 +149,7 @@ def test_the_words_of_the_command_agree_with_the_boards(number: int) -> None:
     if not part.not_applicable:
         assert ("none:" in words["disagreement"]) == (not opposed)
         for method in compared:
-            said = f"{method} rates {len(given.rated(method))} of the {part.agents} agents" in words["disagreement"]
+            said = f"{method} has settled ratings of {len(given.rated(method))} of the {part.agents} agents" in words["disagreement"]
             assert said == (len(given.rated(method)) < part.agents)
         assert all(method in words["disagreement"] for method in part.left_out)
     acyclic = not given.found.cycles.cycles
@@ -194,8 +199,9 @@ def test_cycles_are_in_the_results_and_their_share_is_that_of_the_best_order(num
 
 
 def test_the_random_pools_have_what_can_contradict_a_board() -> None:
-    """Boards with unrated agents, a top that a board does not rate, cycles that are proven and cycles that are not, and none."""
+    """Boards with unrated and provisional agents, a top that a board does not rate, cycles proven, not proven, and none."""
     found = [pool(number) for number in POOLS]
+    assert sum(any(row.rank is None for rows in one.rows.values() for row in rows) for one in found) >= 5
     assert sum(any(len(one.rated(method)) < len(one.agents) for method in one.rows) for one in found) >= 5
     assert sum(bool(one.found.top.unrated_by) for one in found) >= 3
     assert {cycle.proven for one in found for cycle in one.found.cycles.cycles} == {True, False}

@@ -178,7 +178,11 @@ def test_alarms_count_pools() -> None:
 def test_standings_leave_out_who_is_not_rated() -> None:
     one = RankedBoard.of_board(solved_of(ratings=[("b", 1.0), ("a", None)]))
     assert (len(one.rank), one.leaders(5)) == (1, ["b"])
-    assert RankedBoard.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0])).leaders(3) == ["c", "a", "b"]
+    assert RankedBoard.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0]), np.ones(3, np.bool_)).leaders(3) == ["c", "a", "b"]
+    assert RankedBoard.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0]), np.array([True, True, False])).rank == {
+        "a": 1,
+        "b": 1,
+    }
 
 
 def test_an_unexplained_share_is_no_evidence_where_one_strength_is_compatible_with_the_results() -> None:

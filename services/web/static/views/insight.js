@@ -103,7 +103,7 @@ function votes(part, named) {
   const places = Object.entries(part.elsewhere ?? {}).map(([method, rank]) => `${rank} by ${title(method)}`);
   if (places.length) told.push(`other boards rank ${alone ? "it" : "the best of them"} lower: ${places.join(", ")}`);
   const unrated = (part.unrated_by ?? []).map(title);
-  if (unrated.length) told.push(`${unrated.join(", ")} ${unrated.length === 1 ? "does" : "do"} not rate ${alone ? "it" : "them"}`);
+  if (unrated.length) told.push(`${unrated.join(", ")} ${unrated.length === 1 ? "does" : "do"} not have a settled rating of ${alone ? "it" : "them"}`);
   if (part.votes.length) told.push(`${part.unit}: ${part.votes.join(", ")}`);
   return told;
 }
@@ -113,9 +113,10 @@ function disagree(part, named) {
   const [far] = part.distances;
   const opposed = part.disputed.length || part.distances.some((/** @type {any} */ one) => one.kendall > (one.tied ?? 0) / 2 + 1e-12);
   const told = part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`);
-  told.push(!far?.kendall ? "none: all boards order the agents that they rate alike" : opposed ? `${far.methods.map(title).join(" and ")} differ most: they ${ordersOf(far)}` : "none: no two boards order two agents oppositely");
-  told.push(...part.methods.filter((/** @type {any} */ one) => one.rated < part.agents).map((/** @type {any} */ one) => `${title(one.method)} rates ${one.rated} of the ${part.agents} agents, and is compared by these alone`));
-  return part.left_out.length ? [...told, `not compared, because they rate too few agents: ${part.left_out.map(title).join(", ")}`] : told;
+  told.push(!far?.kendall ? "none: all boards order the agents that they rank alike" : opposed ? `${far.methods.map(title).join(" and ")} differ most: they ${ordersOf(far)}` : "none: no two boards order two agents oppositely");
+  told.push(...part.methods.filter((/** @type {any} */ one) => one.rated < part.agents).map((/** @type {any} */ one) => `${title(one.method)} has settled ratings of ${one.rated} of the ${part.agents} agents, and is compared by these alone`));
+  if (part.unsettled) told.push(`without a settled rating on these boards: ${count(part.unsettled, "agent")}`);
+  return part.left_out.length ? [...told, `not compared, because they have settled ratings of too few agents: ${part.left_out.map(title).join(", ")}`] : told;
 }
 
 /** @param {any} part */
