@@ -1,14 +1,21 @@
-"""Rank intervals of Bradley-Terry by three ways, on planted pools: the table of docs/concepts/intervals.md.
+"""Rank intervals by several rules, on planted pools: the tables of docs/concepts/intervals.md.
 
-`python -m benchmarks.rank_intervals [--quick]`. Ways, each for 95 %:
+`python -m benchmarks.rank_intervals [--quick]`. Rules for Bradley-Terry, each for 95 %:
 
 - `ours`: simultaneous intervals of all differences, single step (`simultaneous_ranks`).
 - `step-down`: the same differences, tested again without those that are certain, until nothing changes (Romano and Wolf 2005).
 - `leaderboard`: an agent is above another if the lower end of its own 95 % interval is above the other's upper end, as LMArena's
   leaderboard counts (package arena-rank).
 
+Rules for methods whose intervals come from draws, on the same draws:
+
+- `ours`: intervals that hold together (`simultaneous_ranks_of_draws`).
+- `errors`: the rule for more than 1,000 agents, by the errors of single ratings (`simultaneous_ranks_of_errors`).
+- `percentiles`: the central 95 % of the draws' ranks of each agent by itself, extended to the estimate: the rule before decision 88.
+
 `all` is the share of pools in which all rank intervals hold at once, `each` the share of agents whose interval holds, `width` the mean
-number of ranks in an interval. Games are between random pairs, skills are normal with a deviation of 0.7 logits.
+number of ranks in an interval. Games are between random pairs, skills are normal with a deviation of 0.7 logits; `near` pools have skills
+with a seventh of it.
 """
 
 import os

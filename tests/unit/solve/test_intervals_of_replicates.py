@@ -176,14 +176,14 @@ def test_intervals_are_the_same_for_the_same_data_and_contain_the_estimate() -> 
 def begun(agents: int, seconds: float, top: int = 2) -> Replication:
     """A replication without replicates. top: number of agents on the board."""
     names = tuple(map(str, range(agents)))
-    rows = [AgentRow(agent=name, rating=0.0, rank=1) for name in names[:top]]
+    rows = [AgentRow(agent=name, rating=-float(rank), rank=rank) for rank, name in enumerate(names[:top], 1)]
     board = SolveResult(method="copeland", input="pairs", agents=rows, seconds=0.0, status="optimal",
                         certificate=CertificateRow(kind="exact", value=0.0))  # fmt: skip
     return Replication(Facts(names, Intervals(kind="cells"), 0.0), board, seconds)
 
 
 def one(ranks: list[list[int]], seconds: float = 0.0, failed: int = 0) -> Sample:
-    return Sample(np.array(ranks, float), np.array(ranks, np.int64), failed, seconds)
+    return Sample(-np.array(ranks, float), np.array(ranks, np.int64), failed, seconds)
 
 
 def test_their_number_doubles_until_the_widest_rank_interval_of_the_top_stays() -> None:
