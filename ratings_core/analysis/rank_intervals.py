@@ -29,6 +29,7 @@ _SIMULATED_AGENTS: Final = 300
 """Largest number of agents whose critical value for all differences is simulated. For more agents, Bonferroni's bound is used."""
 _DRAWS: Final = 2_000
 _MOST_FREEDOM: Final = 2**53
+_ROUNDING: Final = 1e-9
 _BLOCK: Final = 1 << 14
 """Number of rating differences computed at a time."""
 
@@ -190,7 +191,8 @@ def simultaneous_ranks_of_draws(
 def _band(ranks: NDArray[np.int64], level: float) -> Ends:
     """The narrowest band of order statistics, the same on both sides and for all agents, with the share `level` of the draws inside.
 
-    Of n draws, at least (n + 1) times `level` are inside with all their ranks, as for the quantile k / (n + 1). ranks: int64 (n, m).
+    Of n draws, at least (n + 1) times `level` are inside with all their ranks, as for the quantile k / (n + 1), and each agent has at most
+    the share (1 - `level`)/2 on either side. ranks: int64 (n, m).
 
     Source: Besag, Green, Higdon and Mengersen 1995, Statistical Science 10, sec. 6.3.
     """
@@ -200,7 +202,8 @@ def _band(ranks: NDArray[np.int64], level: float) -> Ends:
     for i, column in enumerate(ordered.T):
         upto[:, i], before[:, i] = (np.searchsorted(column, ranks[:, i], side=side) for side in ("right", "left"))
     depth = np.sort(np.minimum(upto, n - before).min(axis=1))
-    kept = int(depth[n - min(n, math.ceil(level * (n + 1)))])
+    inside, tail = min(n, math.ceil(level * (n + 1))), math.ceil((1 - level) / 2 * n - _ROUNDING)
+    kept = min(int(depth[n - inside]), tail)
     return ordered[kept - 1], ordered[n - kept]
 
 

@@ -41,7 +41,8 @@ def twin_of_draws(draws: Floats, ranks: Any, estimate: Floats, level: float, uni
             error = np.sqrt((off**2).sum() / (k - 1) * (units / (units - 1) if units else 1))
             best[i] += bool(estimate[j] - estimate[i] > quantile * error)
             worst[i] -= bool(estimate[i] - estimate[j] > quantile * error)
-    bands = [(np.sort(ranks, axis=0)[cut], np.sort(ranks, axis=0)[k - 1 - cut]) for cut in range((k + 1) // 2)]
+    ordered, cuts = np.sort(ranks, axis=0), [cut for cut in range((k + 1) // 2) if cut < (1 - level) / 2 * k - 1e-9]
+    bands = [(ordered[cut], ordered[k - 1 - cut]) for cut in cuts]
     full = [band for band in bands if ((band[0] <= ranks) & (ranks <= band[1])).all(axis=1).sum() >= min(k, level * (k + 1))]
     low, high = full[-1]
     return np.minimum(best, low).tolist(), np.maximum(worst, high).tolist()
@@ -119,6 +120,15 @@ def test_agents_that_tie_in_all_draws_share_the_better_rank() -> None:
 def test_without_any_spread_all_ranks_are_certain() -> None:
     draws = np.tile([3.0, 2.0, 1.0], (30, 1))
     assert lists(simultaneous_ranks_of_draws(draws, ranks_of(draws), draws[0])) == ([1, 2, 3], [1, 2, 3])
+
+
+@pytest.mark.parametrize("k", [40, 63, 64, 200])
+def test_no_interval_is_narrower_than_the_central_draws_of_its_agent(k: int) -> None:
+    rng = np.random.default_rng(k)
+    ranks = ranks_of(np.round(rng.normal([3.0, 2.5, 1.0, 0.0], 0.7, (k, 4))))
+    low, high = simultaneous_ranks_of_draws(-ranks.astype(float), ranks, differences=False)
+    first, last = np.quantile(ranks, [0.025, 0.975], axis=0, method="inverted_cdf")
+    assert ((low <= first) & (last <= high)).all()
 
 
 def test_a_pair_that_one_draw_of_few_reverses_is_open() -> None:
