@@ -10,7 +10,8 @@
 Rules for methods whose intervals come from draws, on the same draws:
 
 - `ours`: intervals that hold together (`simultaneous_ranks_of_draws`).
-- `draws`: the part of `ours` that has the share 95 % of the draws inside, with all their ranks.
+- `draws`: without differences of ratings, only so that 95 % of the draws have all their ranks inside. It is `ours` for lotteries.
+- `differences`: with differences of ratings, where `ours` has none.
 - `percentiles`: the central 95 % of the draws' ranks of each agent by itself: the rule before decision 88.
 
 All of these are extended to the estimate. `all` is the share of pools in which all rank intervals hold at once, `each` the share of agents
@@ -124,7 +125,7 @@ def rules_of_draws(cell: Cell, seed: int) -> tuple[Floats, dict[str, tuple[Any, 
     rule = partial(simultaneous_ranks_of_draws, found.ratings, found.ranks, rated.solution.ratings, units=source.units)
     rules = {
         "ours": rule(differences=has_differences(run.method)),
-        "draws": rule(differences=False),
+        **({"draws": rule(differences=False)} if has_differences(run.method) else {"differences": rule(differences=True)}),
         "percentiles": np.quantile(found.ranks, [0.025, 0.975], axis=0, method="inverted_cdf"),
     }
     return pool.truth, {name: (np.minimum(best, own), np.maximum(worst, own)) for name, (best, worst) in rules.items()}

@@ -27,8 +27,8 @@ class Row(NamedTuple):
         rating: Higher is better; NaN if the data do not determine it.
         low, high: Ends of the interval; None without one.
         games: Total weight of the agent's games, ballots or measurements.
-        rank_low, rank_high: Ends of the interval of its rank; None without one. The intervals of all ranks hold together: with the
-            probability `level`, each contains the true rank.
+        rank_low, rank_high: Ends of the interval of its rank; None without one. With the probability `level`, all ranks are within their
+            intervals at once.
     """
 
     rank: int

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ratings_core import rate
-from ratings_core.analysis.rank_intervals import simultaneous_ranks
+from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks, simultaneous_ranks_of_errors
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.contextual import contextual_bradley_terry
@@ -101,3 +101,13 @@ def test_standard_errors_of_a_fit_give_the_ranks_that_its_intervals_do() -> None
     with_intervals = rate(games, intervals=True)
     assert with_intervals.rank_low is not None
     assert with_intervals.rank_low.tolist() == rating.rank_low.tolist()
+
+
+def test_more_agents_than_pairs_are_compared_for_have_ranks_by_their_standard_errors() -> None:
+    around = [(f"m{i:04}", f"m{(i + 1) % (PAIRED_AGENTS + 1):04}") for i in range(PAIRED_AGENTS + 1)]
+    games = [(a, b, result) for i, (a, b) in enumerate(around) for result in [1.0] * (40 if i % 2 else 2) + [0.0] * 2]
+    rating = rate(games, standard_errors="fisher")
+    fit = bradley_terry(compared(games, rating.names), options=BradleyTerryOptions(standard_errors="fisher"))
+    assert fit.standard_error is not None
+    assert rating.rank_low is not None
+    assert rating.rank_low.tolist() == simultaneous_ranks_of_errors(fit.ratings, fit.standard_error)[0].tolist()
