@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm, studentized_range
 from scipy.stats import t as student
 
-from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals, simultaneous_ranks
+from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals
+from ratings_core.analysis.rank_intervals import simultaneous_ranks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.davidson import davidson
