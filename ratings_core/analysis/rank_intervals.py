@@ -1,10 +1,9 @@
 """Intervals of ranks that hold together: with the probability asked for, they contain the true ranks of all agents at once.
 
-The differences of all ratings get simultaneous intervals, and an agent is surely above another one if the interval of their difference is
-above 0. The best rank of an agent is 1 plus the number of agents surely above it. The worst rank is m minus the number of agents surely
-below it (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies, sec. 3, single step). Such an interval fails only if a
-difference has the wrong sign, so it also holds where true ratings are nearly equal. The functions differ in what is known of the errors:
-their covariance, their sizes, or draws of the ratings.
+A difference of ratings is sure if it is more than a critical number of its standard errors. The best rank of an agent is 1 plus the number
+of agents surely above it. The worst rank is m minus the number of agents surely below it (Mogstad, Romano, Shaikh and Wilhelm 2024, Review
+of Economic Studies, sec. 3). The critical value is calibrated (`critical_value`): with Mogstad's, no order at all is wrong, which is more
+than intervals of ranks need. The functions differ in what is known of the errors: their covariance, their sizes, or draws of the ratings.
 """
 
 import math
@@ -15,6 +14,7 @@ import scipy
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.analysis.critical_value import critical_value
 from ratings_core.errors import InputError
 from ratings_core.graphs import Labels
 from ratings_core.ranking import Ranking
@@ -25,13 +25,10 @@ Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 PAIRED_AGENTS: Final = 1_000
 """Largest number of agents whose differences are compared pair by pair. Errors of differences are a dense matrix."""
-_SIMULATED_AGENTS: Final = 300
-"""Largest number of agents whose critical value for all differences is simulated. For more agents, Bonferroni's bound is used."""
-_DRAWS: Final = 2_000
 _MOST_FREEDOM: Final = 2**53
 _ROUNDING: Final = 1e-9
-_BLOCK: Final = 1 << 14
-"""Number of rating differences computed at a time."""
+_LEAST_ERROR: Final = 1e-9
+"""Smallest error of a difference, in largest ones. Differences of ratings with a common error are exact only to rounding."""
 
 
 def simultaneous_ranks(
@@ -54,20 +51,17 @@ def simultaneous_ranks(
     Raises:
         InputError: An argument is out of range, or has another number of agents than `theta`.
 
-    The critical value is simulated for up to 300 agents if `freedom` is None; otherwise it is Bonferroni's.
+    The critical value is that of `critical_value`.
     """
     theta, level, freedom = _ratings(theta), _level(level), _freedom(freedom)
-    m, rated = len(theta), ~np.isnan(theta)
+    m, rated = len(theta), np.flatnonzero(~np.isnan(theta))
     covariance = checks.finite("covariance", checks.square("covariance", covariance))
     label = _labels(component, m)
     if covariance.shape != (m, m):
         raise InputError("covariance", covariance.shape, f"must have a row and a column for each of the {m} agents of theta")
-    compare = (label[:, None] == label) & rated & rated[:, None] & ~np.eye(m, dtype=bool)
-    spread = covariance.diagonal()
-    error = np.where(compare, np.sqrt(np.maximum(spread[:, None] + spread - 2 * covariance, 0.0)), 1.0)  # 0 times an infinite value is NaN
-    gap = np.where(compare, theta[:, None] - theta, 0.0)
-    surely = compare & (np.abs(gap) > _critical(covariance, error, compare, level, freedom) * error)
-    return _ends(theta, above=(surely & (gap < 0)).sum(axis=1), below=(surely & (gap > 0)).sum(axis=1))
+    above, below = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    above[rated], below[rated] = _surely(theta[rated], covariance[np.ix_(rated, rated)], label[rated], level, freedom)
+    return _ends(theta, above=above, below=below)
 
 
 def simultaneous_ranks_of_errors(
@@ -239,18 +233,13 @@ def _quantile(share: float, freedom: int | None) -> float:
     return float(scipy.special.ndtri(share) if freedom is None else scipy.special.stdtrit(freedom, share))
 
 
-def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], level: float, freedom: int | None) -> float:
-    """Critical value: with probability `level`, no difference is off by more than this number of its standard errors."""
-    pairs = int(compare.sum()) // 2
-    if not pairs:
-        return math.inf
-    if len(covariance) > _SIMULATED_AGENTS or freedom is not None:
-        return _quantile(1 - (1 - level) / (2 * pairs), freedom)
-    values, vectors = scipy.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    i, j = np.nonzero(np.triu(compare, 1))
-    drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(values))) @ root.T
-    scale, rows = np.maximum(error[i, j], np.finfo(float).tiny), max(1, _BLOCK // len(i))
-    blocks = (drawn[at : at + rows] for at in range(0, _DRAWS, rows))
-    largest = np.concatenate([np.max(np.abs(block[:, i] - block[:, j]) / scale, axis=1) for block in blocks])
-    return float(np.quantile(largest, level, method="higher"))
+def _surely(theta: Floats, covariance: Floats, component: Labels, level: float, freedom: int | None) -> Ends:
+    """Number of agents surely above and surely below each agent, int64 (m,). All agents are rated."""
+    compare = (component[:, None] == component) & ~np.eye(len(theta), dtype=bool)
+    spread = covariance.diagonal()
+    error = np.sqrt(np.maximum(spread[:, None] + spread - 2 * covariance, 0.0))
+    error = np.where(compare, np.maximum(error, _LEAST_ERROR * error.max(initial=0.0)), np.inf)
+    limit = np.full_like(error, np.inf)
+    limit[compare] = critical_value(theta, covariance, error, component, level=level, freedom=freedom) * error[compare]
+    gap = theta - theta[:, None]
+    return (gap > limit).sum(axis=1), (-gap > limit).sum(axis=1)
