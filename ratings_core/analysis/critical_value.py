@@ -78,20 +78,22 @@ def _quantile(tail: float, freedom: int | None) -> float:
 
 
 def _likely_truths(theta: Floats, covariance: Floats, tail: float, freedom: int | None, rng: Generator, count: int) -> Floats:
-    """Draws of the true ratings of one component (count, m). All are equal if the mixture misses its tolerance.
+    """Draws of the true ratings of one component (count, m). All are equal if nothing better is known.
 
     Errors count as larger than they are, by the factor that the variance of m equal ratings exceeds with the probability `tail`. So equal
     agents are taken for different ones with about this probability.
     """
     m = len(theta)
     spread = covariance.diagonal() - 2 * covariance.mean(axis=0) + covariance.mean()  # of ratings minus their mean
-    if m < 2 or not spread.max() > 0:
+    if not np.isfinite(spread).all():  # it overflows
+        return np.zeros((count, m))
+    if m < 2 or spread.max() <= 0:
         return np.tile(theta, (count, 1))
     factor = scipy.special.chdtri(m - 1, tail) / (m - 1) if freedom is None else scipy.special.fdtri(m - 1, freedom, 1 - tail)
     deviation = np.sqrt(factor * np.maximum(spread, np.finfo(float).eps * spread.max()))
     try:
         return likeliest_mixture(theta, deviation).draws(rng, count)
-    except SolverError:  # equal agents need the largest critical value
+    except SolverError:  # the mixture misses its tolerance, and equal agents need the largest critical value
         return np.zeros((count, m))
 
 

@@ -62,7 +62,8 @@ def likeliest_mixture(ratings: Floats, error: Floats) -> Mixture:
     if error.shape != ratings.shape or not (error > 0).all():
         raise InputError("error", error, "must be a number above 0 for each rating")
     places = np.unique(np.concatenate([np.linspace(ratings.min(), ratings.max(), _STEPS + 1), ratings]))
-    likelihood = np.exp(-0.5 * ((ratings[:, None] - places) / error[:, None]) ** 2)  # at most 1, and 1 at the rating itself
+    with np.errstate(over="ignore"):  # a density of 0 is right for a place that is infinitely many errors away
+        likelihood = np.exp(-0.5 * ((ratings[:, None] - places) / error[:, None]) ** 2)  # at most 1, and 1 at the rating itself
     weights = np.isin(places, ratings) / len(np.unique(ratings))
     for _ in range(_ITERATIONS):
         slope = _slope(likelihood, weights)
@@ -102,7 +103,8 @@ def _step(likelihood: Floats, weights: Floats, slope: Floats) -> Floats | None:
     share = 1.0
     for _ in range(_HALVINGS):
         moved = (1 - share) * weights + share * target
-        if np.log(likelihood @ moved / present).sum() > 0:
+        ratio = likelihood @ moved / present
+        if ratio.min() > 0 and np.log(ratio).sum() > 0:
             moved[moved < np.finfo(float).eps] = 0.0
             return moved / moved.sum()
         share /= 2
