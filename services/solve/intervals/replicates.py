@@ -113,7 +113,9 @@ class Replication(Refits):
 def add_intervals(
     method: str, problem: Problem, parameters: Parameters, result: SolveResult, seconds: float, seed: int | None = None
 ) -> SolveResult:
-    """Add intervals to a result: normal intervals if the method has them, otherwise intervals from replicates.
+    """Add intervals to a result: its own if the method computed some, else normal ones if the method has them, else from replicates.
+
+    So a board and `equirank solve` have the same kind of intervals: the planner leaves a board alone whose method computed its own.
 
     Args:
         method: The solved method.
@@ -126,6 +128,8 @@ def add_intervals(
     Raises:
         InputError: The problem cannot be resampled.
     """
+    if isinstance(result.intervals, Intervals):
+        return result
     if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
         return normal
     prepared = taken(method, problem, parameters)
