@@ -143,8 +143,8 @@ def largest_error(covariance: Floats, error: Floats, freedom: int | None = None)
     tail = 0.05 / max(1, m * (m - 1))
     if freedom is not None or m > SIMULATED_AGENTS:
         return float(-(scipy.special.ndtri(tail) if freedom is None else scipy.special.stdtrit(freedom, tail)))
-    noise = drawn_errors(covariance)
-    return float(np.quantile(needed_values(np.zeros_like(noise), noise, error), 0.95, method="higher"))
+    largest = [(np.abs(one - one[:, None]) / error).max() for one in drawn_errors(covariance)]
+    return float(np.quantile(largest, 0.95, method="higher"))
 
 
 def drawn_errors(covariance: Floats) -> Floats:
@@ -199,7 +199,7 @@ def fitted(cell: Planted, seed: int) -> Fitted:
     }
     if (cell.shape, cell.games) == STEP_DOWN:
         ends["step-down"] = step_down(theta, covariance)
-    return Fitted(skill, theta, error, float(needed_values(skill[None], theta[None], error)[0]), ends)
+    return Fitted(skill, theta, error, float(needed_values(theta, error, skill[None])[0]), ends)
 
 
 def with_known_truth(fits: Sequence[Fitted]) -> list[Fitted]:

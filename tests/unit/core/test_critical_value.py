@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ratings_core.analysis.critical_value import critical_value, needed_values
+from ratings_core.analysis.mixture import likeliest_mixture
 from ratings_core.analysis.rank_intervals import simultaneous_ranks
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
+
+SPLIT = stats.chi2.ppf(0.75, 7) / 7
+"""Factor by which the variances of errors of 8 ratings count as larger."""
 
 
 def errors_of(covariance: Floats) -> Floats:
@@ -25,59 +29,81 @@ def value_of(theta: Floats, covariance: Floats, level: float = 0.95, freedom: in
     return critical_value(theta, covariance, errors_of(covariance), np.zeros(len(theta), np.int64), level=level, freedom=freedom)
 
 
-def twin(truth: Floats, measured: Floats, error: Floats) -> float:
+def twin(theta: Floats, error: Floats, truth: Floats) -> float:
     """Try all values at which a difference stops being sure, from the smallest one."""
     agents = range(len(truth))
-    compared = [(i, j) for i in agents for j in agents if np.isfinite(error[i, j])]
-    for value in sorted({0.0, *(abs(measured[i] - measured[j]) / error[i, j] for i, j in compared)}):
+    ratio = {(i, j): (theta[j] - theta[i]) / error[i, j] for i in agents for j in agents if i != j}
+    for value in sorted({0.0, *map(abs, ratio.values())}):
         held = True
         for i in agents:
-            others = [j for j in agents if (i, j) in compared]
-            best = sum((measured[j] - measured[i]) / error[i, j] > value for j in others)
-            worst = sum((measured[i] - measured[j]) / error[i, j] > value for j in others)
-            held &= best <= sum(truth[j] > truth[i] for j in others) and worst <= sum(truth[j] < truth[i] for j in others)
+            others = [j for j in agents if j != i]
+            held &= sum(ratio[i, j] > value for j in others) <= sum(truth[j] > truth[i] for j in others)
+            held &= sum(ratio[j, i] > value for j in others) <= sum(truth[j] < truth[i] for j in others)
         if held:
             return float(value)
     raise AssertionError("nothing is sure above the largest difference")
 
 
 @settings(max_examples=100, deadline=None)
-@given(seed=st.integers(0, 10_000), m=st.integers(1, 7), ties=st.booleans(), components=st.integers(1, 3))
-def test_the_value_that_a_simulation_needs_is_that_of_the_readable_twin(seed: int, m: int, ties: bool, components: int) -> None:
+@given(seed=st.integers(0, 10_000), m=st.integers(1, 7), ties=st.booleans())
+def test_the_value_that_a_truth_needs_is_that_of_the_readable_twin(seed: int, m: int, ties: bool) -> None:
     rng = np.random.default_rng(seed)
-    truth, label = rng.normal(size=(4, m)), rng.integers(0, components, m)
+    truth, error = rng.normal(size=(4, m)), rng.uniform(0.5, 1.5, (m, m))
+    theta, error = truth[0] + rng.normal(size=m), error + error.T
     if ties:
-        truth = np.round(truth)
-    measured, error = truth + rng.normal(size=(4, m)), rng.uniform(0.5, 1.5, (m, m))
-    error = np.where((label[:, None] == label) & ~np.eye(m, dtype=bool), error + error.T, np.inf)
-    found = needed_values(truth, measured, error)
-    assert found == pytest.approx([twin(*one, error) for one in zip(truth, measured, strict=True)], rel=1e-12)
+        truth, theta = np.round(truth), np.round(theta)
+    np.fill_diagonal(error, np.inf)
+    assert needed_values(theta, error, truth) == pytest.approx([twin(theta, error, one) for one in truth], rel=1e-12)
 
 
-@pytest.mark.parametrize("agents", [4, 10, 40])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_equal_agents_need_the_studentized_range(agents: int, level: float) -> None:
-    """Four fifths of 1 minus the level are for the simulations. The range is that of independent errors of one size."""
-    expected = stats.studentized_range.ppf(1 - 0.8 * (1 - level), agents, np.inf) / np.sqrt(2)
-    bound = -stats.norm.ppf((1 - level) / (agents * (agents - 1)))
-    assert value_of(np.zeros(agents), np.eye(agents), level) == pytest.approx(min(expected, bound), rel=0.03)
+def inside(theta: Floats, error: Floats, value: float, truth: Floats) -> bool:
+    """Whether the intervals of a critical value contain all ranks of a truth, ties in any order."""
+    agents = range(len(theta))
+    return all(
+        sum(theta[j] - theta[i] > value * error[i, j] for j in agents) <= (truth > truth[i]).sum()
+        and sum(theta[i] - theta[j] > value * error[i, j] for j in agents) <= (truth < truth[i]).sum()
+        for i in agents
+    )
 
 
-def test_agents_that_are_surely_apart_need_no_value() -> None:
-    assert value_of(np.arange(8) * 50.0, np.eye(8)) == 0.0
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_the_smallest_value_with_which_enough_draws_of_the_posterior_are_inside(seed: int) -> None:
+    """97 % of the draws, with the prior of errors that count as larger than they are."""
+    m, rng = 8, np.random.default_rng(seed)
+    deviation = rng.uniform(0.8, 1.2, m)
+    theta = 2.5 * rng.normal(size=m) + deviation * rng.normal(size=m)
+    covariance = np.diag(deviation**2)
+    found, error = value_of(theta, covariance), errors_of(covariance)
+    alike = np.eye(m) - 1 / m
+    spread = np.sqrt(SPLIT * (alike @ covariance @ alike).diagonal())
+    draws = likeliest_mixture(theta, spread).draws(np.random.default_rng(0), 1_000)
+    assert np.mean([inside(theta, error, found, draw) for draw in draws]) >= 0.97
+    if found > 1.96:
+        assert np.mean([inside(theta, error, 0.999 * found, draw) for draw in draws]) < 0.97
 
 
-def test_groups_of_equal_agents_need_the_range_within_the_groups() -> None:
-    theta = np.repeat([0.0, 100.0, 200.0], 6)
-    expected = stats.studentized_range.ppf(0.96 ** (1 / 3), 6, np.inf) / np.sqrt(2)
-    assert value_of(theta, np.eye(18)) == pytest.approx(expected, rel=0.03)
+@pytest.mark.parametrize("agents", [3, 12, 40])
+def test_of_ratings_that_differ_as_equal_agents_do_no_difference_is_sure(agents: int) -> None:
+    theta = stats.norm.ppf((np.arange(agents) + 0.5) / agents)
+    low, high = simultaneous_ranks(theta, np.eye(agents))
+    assert (low.tolist(), high.tolist()) == ([1] * agents, [agents] * agents)
 
 
-def test_ratings_spread_evenly_need_less_than_equal_ones_and_more_than_a_single_difference() -> None:
+def test_groups_that_are_far_apart_are_in_order_and_within_them_nothing_is_sure() -> None:
+    rng = np.random.default_rng(1)
+    low, high = simultaneous_ranks(np.repeat([60.0, 30.0, 0.0], 6) + rng.normal(size=18), np.eye(18))
+    assert low.tolist() == [1] * 6 + [7] * 6 + [13] * 6
+    assert high.tolist() == [6] * 6 + [12] * 6 + [18] * 6
+
+
+def test_agents_that_are_surely_apart_need_no_more_than_a_single_difference() -> None:
+    assert value_of(np.arange(8) * 50.0, np.eye(8)) == pytest.approx(stats.norm.ppf(0.975))
+
+
+def test_ratings_spread_evenly_need_less_than_bonferronis_value() -> None:
     rng = np.random.default_rng(2)
-    theta = rng.normal(0.0, 5.0, 120)
-    needed, equal = value_of(theta + rng.normal(size=120), np.eye(120)), value_of(np.zeros(120), np.eye(120))
-    assert 2.5 < needed < 0.88 * equal
+    theta = rng.normal(0.0, 5.0, 120) + rng.normal(size=120)
+    assert 2.5 < value_of(theta, np.eye(120)) < 0.88 * -stats.norm.ppf(0.05 / (120 * 119))
 
 
 def test_what_all_ratings_share_changes_nothing() -> None:
@@ -86,22 +112,32 @@ def test_what_all_ratings_share_changes_nothing() -> None:
     assert shared == pytest.approx(alone, rel=0.02)
 
 
+def test_an_agent_that_nobody_is_compared_with_changes_nothing() -> None:
+    theta = np.random.default_rng(3).normal(0.0, 3.0, 12)
+    error = np.pad(errors_of(np.eye(12)), (0, 1), constant_values=np.inf)
+    label = np.append(np.zeros(12, np.int64), 1)
+    assert critical_value(np.append(theta, 99.0), np.eye(13), error, label, level=0.95) == value_of(theta, np.eye(12))
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000), m=st.integers(2, 12), spread=st.sampled_from([0.0, 1.0, 5.0]), rank=st.integers(1, 12),
     level=st.sampled_from([0.5, 0.9, 0.95, 0.999]), freedom=st.sampled_from([None, 1, 5, 60]), unit=st.sampled_from([2.0**-200, 2.0**200]),
 )  # fmt: skip
-def test_no_value_exceeds_bonferronis_and_units_do_not_matter(
+def test_values_are_between_that_of_a_difference_and_bonferronis_and_units_do_not_matter(
     seed: int, m: int, spread: float, rank: int, level: float, freedom: int | None, unit: float
 ) -> None:
     rng = np.random.default_rng(seed)
     theta, root = spread * rng.normal(size=m), rng.normal(size=(m, rank))
-    found, tail = value_of(theta, root @ root.T, level, freedom), (1 - level) / (m * (m - 1))
-    assert 0 <= found <= (-stats.norm.ppf(tail) if freedom is None else -stats.t.ppf(tail, freedom)) * (1 + 1e-9)
+    found = value_of(theta, root @ root.T, level, freedom)
+    single, bound = (
+        -stats.norm.ppf(tail) if freedom is None else -stats.t.ppf(tail, freedom) for tail in ((1 - level) / 2, (1 - level) / (m * (m - 1)))
+    )
+    assert single * (1 - 1e-9) <= found <= bound * (1 + 1e-9)
     assert value_of(unit * theta, unit**2 * root @ root.T, level, freedom) == pytest.approx(found, rel=1e-6)
 
 
-def test_levels_beyond_the_simulations_have_bonferronis_value() -> None:
+def test_levels_beyond_the_draws_have_bonferronis_value() -> None:
     assert value_of(np.zeros(5), np.eye(5), 0.9999) == pytest.approx(-stats.norm.ppf(0.0001 / 20))
 
 
