@@ -58,7 +58,9 @@ def critical_value(
         return math.inf
     bound = _quantile((1 - level) / (2 * pairs), freedom)
     outside = math.floor(_OUTSIDE * (1 - level) * (_DRAWS + 1))
-    if outside < _LEAST_OUTSIDE:
+    with np.errstate(over="ignore"):
+        overflows = not np.isfinite(4 * np.abs(covariance).sum())
+    if outside < _LEAST_OUTSIDE or overflows:
         return bound
     rng, split = np.random.default_rng(0), min(_MOST_SPLIT, _SPLIT * (1 - level))
     needed = np.zeros(_DRAWS)
