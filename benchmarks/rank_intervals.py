@@ -66,7 +66,7 @@ POOLS = [
     Planted(shape, agents, games, pools)
     for shape in ("normal", "tails", "groups", "equal")
     for agents, pools in ((18, 200), (120, 60), (400, 20))
-    for games in (12, 50, 200)
+    for games in (12, 200)
 ]
 STEP_DOWN = ("normal", 200)
 """Shape and games of an agent in the pools with the row `step-down`, which takes minutes for many agents."""

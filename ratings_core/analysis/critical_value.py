@@ -5,9 +5,10 @@ is needed only if all agents are equal. An interval of ranks fails later: with m
 true ratings are drawn from their posterior, and the critical value is the smallest one with which the intervals contain all ranks of
 enough draws. Agents that the data cannot tell apart are equal in the draws, and then no order among them counts as sure.
 
-The prior is the likeliest distribution of true ratings (`mixture`), as Gu and Koenker 2023 (Econometrica 91, "Invidious comparisons") rank
-by. It follows chance in the data, so errors count as larger than they are. Two constants, found by simulation, make up for what the
-estimate of the prior takes (docs/concepts/intervals.md).
+The prior is estimated from the same data (`priors`). It is normal if the ratings are surely spread and no other distribution explains them
+much better. Otherwise it is the likeliest distribution of any shape, as Gu and Koenker 2023 (Econometrica 91, "Invidious comparisons") rank
+by. Estimates follow chance in the data, so errors count as larger than they are. The constants are found by simulation
+(docs/concepts/intervals.md).
 """
 
 import math
@@ -17,7 +18,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from ratings_core.analysis.mixture import likeliest_mixture
+from ratings_core.analysis.priors import likeliest_mixture, likeliest_normal
 from ratings_core.errors import SolverError
 from ratings_core.graphs import Labels
 from ratings_core.solution import Floats
@@ -26,6 +27,11 @@ _CAUTION: Final = 1.1
 """Factor by which errors count as larger in the posterior than they are."""
 _OUTSIDE: Final = 0.6
 """Share of the draws with ranks outside the intervals, in shares of 1 minus the level."""
+_SPREAD: Final = 1.35
+"""Log-likelihood by which a normal prior has to exceed that of equal agents: chance exceeds it in 5 % of cases (half chi-squared)."""
+_GAIN: Final = 0.45
+"""Log-likelihood for each error of the ratings' range by which the prior of any shape has to exceed the normal one. Where skills are
+normal, chance exceeds it in 5 to 20 % of cases."""
 _DRAWS: Final = 1_000
 _ROUNDING: Final = 1e-9
 """Share by which the critical value is larger than the largest difference that is not sure, so that rounding does not make it sure."""
@@ -107,9 +113,13 @@ def _number_below(truth: Floats) -> NDArray[np.int64]:
 def _drawn_truths(theta: Floats, deviation: Floats, rng: np.random.Generator) -> Floats:
     """Draws of the true ratings of one component (draws, m). All are equal if the mixture misses its tolerance."""
     try:
-        return likeliest_mixture(theta, deviation).draws(rng, _DRAWS)
+        mixture = likeliest_mixture(theta, deviation)
     except SolverError:  # the largest critical value: nothing is sure that the data do not show by itself
         return np.zeros((_DRAWS, len(theta)))
+    normal = likeliest_normal(theta, deviation)
+    is_spread = normal.log_likelihood - normal.log_likelihood_equal > _SPREAD
+    is_normal = mixture.log_likelihood - normal.log_likelihood <= _GAIN * np.ptp(theta) / deviation.mean()
+    return (normal if is_spread and is_normal else mixture).draws(rng, _DRAWS)
 
 
 def _quantile(tail: float, freedom: int | None = None) -> float:

@@ -1,14 +1,16 @@
-"""The likeliest distribution of true ratings: a readable twin, another optimizer, a solution in closed form, and its certificate."""
+"""The likeliest distributions of true ratings: readable twins, other optimizers, solutions in closed form, and the certificate."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.optimize import minimize
 
-from ratings_core.analysis.mixture import Mixture, likeliest_mixture
+from ratings_core.analysis.priors import Mixture, likeliest_mixture, likeliest_normal
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
@@ -60,6 +62,7 @@ def test_it_is_as_likely_as_that_of_the_readable_twin(seed: int) -> None:
     ratings, error = measured(seed, 25, 1.0)
     found = likeliest_mixture(ratings, error)
     ours = mean_log_likelihood(ratings, error, found.atoms, found.weights)
+    assert found.log_likelihood == pytest.approx(25 * ours - np.log(error).sum())
     assert -2e-4 < ours - twin(ratings, error) < 2e-3
 
 
@@ -101,7 +104,11 @@ def test_groups_that_are_far_apart_have_atoms_of_their_own() -> None:
 
 def test_draws_follow_the_posterior() -> None:
     found = Mixture(
-        atoms=np.array([1.0, 2.0, 5.0]), weights=np.full(3, 1 / 3), posterior=np.array([[0.2, 0.5, 0.3], [0.0, 0.0, 1.0]]), gap=0.0
+        atoms=np.array([1.0, 2.0, 5.0]),
+        weights=np.full(3, 1 / 3),
+        posterior=np.array([[0.2, 0.5, 0.3], [0.0, 0.0, 1.0]]),
+        log_likelihood=0.0,
+        gap=0.0,
     )
     drawn = found.draws(np.random.default_rng(0), 4_000)
     assert [float((drawn[:, 0] == atom).mean()) for atom in found.atoms] == pytest.approx([0.2, 0.5, 0.3], abs=0.03)
@@ -113,6 +120,47 @@ def test_an_error_that_is_tiny_beside_the_others_keeps_its_rating() -> None:
     assert float(found.draws(np.random.default_rng(0), 1)[0, 1]) == 0.1
 
 
+def normal_log_likelihood(ratings: Floats, error: Floats, mean: float, variance: float) -> float:
+    return float(stats.norm.logpdf(ratings, mean, np.sqrt(error**2 + variance)).sum() + len(ratings) * np.log(2 * np.pi) / 2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("spread", [0.0, 0.3, 1.0, 100.0])
+def test_no_normal_distribution_that_scipy_finds_is_likelier(seed: int, spread: float) -> None:
+    ratings, error = measured(seed, 15, spread)
+    found = likeliest_normal(ratings, error)
+    assert found.log_likelihood == pytest.approx(normal_log_likelihood(ratings, error, found.mean, found.variance))
+    equal = np.average(ratings, weights=error**-2)
+    assert found.log_likelihood_equal == pytest.approx(normal_log_likelihood(ratings, error, equal, 0.0))
+    for start in (0.01, 1.0, 100.0):
+        theirs = minimize(
+            lambda at: -normal_log_likelihood(ratings, error, at[0], np.exp(at[1])), [ratings.mean(), np.log(start)], method="Nelder-Mead"
+        )
+        assert found.log_likelihood >= -theirs.fun - 0.01
+
+
+def test_equal_errors_have_the_normal_distribution_of_the_closed_form() -> None:
+    """The variance of the ratings less that of an error; means shrink by the rest of it (Efron and Morris 1973)."""
+    ratings = np.random.default_rng(1).normal(3.0, 2.0, 50)
+    found = likeliest_normal(ratings, np.ones(50))
+    assert found.mean == pytest.approx(ratings.mean())
+    assert found.variance == pytest.approx(ratings.var() - 1, rel=0.05)
+    kept = found.variance / (1 + found.variance)
+    assert found.center == pytest.approx(ratings.mean() + kept * (ratings - ratings.mean()))
+    assert found.deviation == pytest.approx(np.full(50, np.sqrt(kept)))
+    drawn = found.draws(np.random.default_rng(0), 4_000)
+    assert drawn.mean(axis=0) == pytest.approx(found.center, abs=0.08)
+    assert drawn.std(axis=0) == pytest.approx(found.deviation, rel=0.08)
+
+
+def test_ratings_closer_than_their_errors_are_equal() -> None:
+    found = likeliest_normal(np.array([0.1, 0.0, -0.1]), np.ones(3))
+    assert (found.variance, found.log_likelihood) == (0.0, found.log_likelihood_equal)
+    assert found.center == pytest.approx(np.zeros(3))
+    assert (found.deviation == 0).all()
+
+
+@pytest.mark.parametrize("likeliest", [likeliest_mixture, likeliest_normal])
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
@@ -120,7 +168,7 @@ def test_an_error_that_is_tiny_beside_the_others_keeps_its_rating() -> None:
         ("error", np.zeros(2)), ("error", np.ones(3)), ("error", np.array([1.0, np.inf])), ("error", -np.ones(2)),
     ],
 )  # fmt: skip
-def test_an_argument_that_is_out_of_range_is_named(argument: str, value: Any) -> None:
+def test_an_argument_that_is_out_of_range_is_named(likeliest: Callable[..., object], argument: str, value: Any) -> None:
     with pytest.raises(InputError) as refused:
-        likeliest_mixture(**{"ratings": np.zeros(2), "error": np.ones(2)} | {argument: value})
+        likeliest(**{"ratings": np.zeros(2), "error": np.ones(2)} | {argument: value})
     assert refused.value.argument.startswith(argument)
