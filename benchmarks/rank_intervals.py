@@ -71,21 +71,21 @@ POOLS = [
 STEP_DOWN = ("normal", 200)
 """Shape and games of an agent in the pools with the row `step-down`, which takes minutes for many agents."""
 DRAWN = [
-    Cell("copeland", "transitive", 6, 30, 100),
-    Cell("copeland", "cyclic", 6, 30, 100),
-    Cell("copeland", "sparse", 20, 20, 100),
-    Cell("copeland", "random", 32, 320, 100),
-    Cell("copeland", "random", 32, 8_000, 100),
-    Cell("copeland", "random, near", 20, 4_000, 100),
-    Cell("schulze", "random", 20, 2_000, 60),
-    Cell("uniform", "tasks", 5, 40, 100),
-    Cell("uniform", "tasks", 20, 200, 60),
-    Cell("uniform", "tasks, near", 20, 60, 60),
-    Cell("maximal_lottery", "transitive", 6, 30, 60),
-    Cell("maximal_lottery", "cyclic", 6, 30, 60),
-    Cell("maximal_lottery", "random", 32, 2_000, 60),
-    Cell("maximal_lottery", "random, near", 12, 600, 60),
-    Cell("nash_average_agents", "cyclic", 6, 30, 60),
+    Cell("copeland", "transitive", 6, 30, 50),
+    Cell("copeland", "cyclic", 6, 30, 50),
+    Cell("copeland", "sparse", 20, 20, 50),
+    Cell("copeland", "random", 32, 320, 50),
+    Cell("copeland", "random", 32, 8_000, 50),
+    Cell("copeland", "random, near", 20, 4_000, 50),
+    Cell("schulze", "random", 20, 2_000, 30),
+    Cell("uniform", "tasks", 5, 40, 50),
+    Cell("uniform", "tasks", 20, 200, 30),
+    Cell("uniform", "tasks, near", 20, 60, 30),
+    Cell("maximal_lottery", "transitive", 6, 30, 30),
+    Cell("maximal_lottery", "cyclic", 6, 30, 30),
+    Cell("maximal_lottery", "random", 32, 2_000, 30),
+    Cell("maximal_lottery", "random, near", 12, 600, 30),
+    Cell("nash_average_agents", "cyclic", 6, 30, 30),
 ]
 """Pools of methods whose intervals come from draws."""
 DRAWS = 1_000

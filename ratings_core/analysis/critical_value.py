@@ -114,7 +114,7 @@ def _drawn_truths(theta: Floats, deviation: Floats, rng: np.random.Generator) ->
     """Draws of the true ratings of one component (draws, m). All are equal if the mixture misses its tolerance."""
     try:
         mixture = likeliest_mixture(theta, deviation)
-    except SolverError:  # the largest critical value: nothing is sure that the data do not show by itself
+    except SolverError:  # equal agents need the largest critical value
         return np.zeros((_DRAWS, len(theta)))
     normal = likeliest_normal(theta, deviation)
     is_spread = normal.log_likelihood - normal.log_likelihood_equal > _SPREAD

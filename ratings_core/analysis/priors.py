@@ -145,7 +145,7 @@ def _slope(likelihood: Floats, weights: Floats) -> Floats:
 
 
 def _step(likelihood: Floats, weights: Floats, slope: Floats) -> Floats | None:
-    """Better weights on the present places and on local maxima of the slope; None if rounding hides any improvement.
+    """Better weights on the present places and on local maxima of the slope; None if there is no better one that rounding shows.
 
     The quadratic model of the log-likelihood is least squares with weights of sum 1, and nonnegative least squares with one more row
     solves it up to a factor (Dax 1990).
@@ -154,7 +154,10 @@ def _step(likelihood: Floats, weights: Floats, slope: Floats) -> Floats | None:
     chosen = np.flatnonzero(peak | (weights > 0))
     present = likelihood @ weights
     rows = np.vstack([likelihood[:, chosen] / present[:, None] - 2.0, np.ones(len(chosen))])
-    solved = scipy.optimize.nnls(rows, np.append(np.zeros(len(present)), 1.0))[0]
+    try:
+        solved = scipy.optimize.nnls(rows, np.append(np.zeros(len(present)), 1.0))[0]
+    except RuntimeError:  # too many iterations; the certificate tells what the present weights are worth
+        return None
     target = np.zeros_like(weights)
     target[chosen] = solved / solved.sum()
     share = 1.0
