@@ -97,7 +97,8 @@ def needed_values(theta: Floats, error: Floats, truth: Floats) -> Floats:
     with np.errstate(divide="ignore"):  # differences without an error are sure with any critical value
         ratio = np.sort(np.divide(gap, error, out=np.zeros_like(gap), where=gap != 0), axis=1)
     above, below, agents = _number_below(-truth), _number_below(truth), np.arange(m)
-    return np.maximum(0.0, np.maximum(ratio[agents, m - 1 - above].max(axis=1), -ratio[agents, below].min(axis=1)))
+    needed = np.maximum(ratio[agents, m - 1 - above].max(axis=1), -ratio[agents, below].min(axis=1))
+    return np.asarray(np.maximum(0.0, needed), np.float64)
 
 
 def _number_below(truth: Floats) -> NDArray[np.int64]:

@@ -166,6 +166,6 @@ def _step(likelihood: Floats, weights: Floats, slope: Floats) -> Floats | None:
         ratio = likelihood @ moved / present
         if ratio.min() > 0 and np.log(ratio).sum() > 0:
             moved[moved < np.finfo(float).eps] = 0.0
-            return moved / moved.sum()
+            return np.asarray(moved / moved.sum(), np.float64)
         share /= 2
     return None
