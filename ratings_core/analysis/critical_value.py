@@ -5,10 +5,10 @@ is needed only if all agents are equal. An interval of ranks fails later: with m
 true ratings are drawn from their posterior, and the critical value is the smallest one with which the intervals contain all ranks of
 enough draws. Agents that the data cannot tell apart are equal in the draws, and then no order among them counts as sure.
 
-The prior is estimated from the same data (`priors`). It is normal if the ratings are surely spread and no other distribution explains them
-much better. Otherwise it is the likeliest distribution of any shape, as Gu and Koenker 2023 (Econometrica 91, "Invidious comparisons") rank
-by. Estimates follow chance in the data, so errors count as larger than they are. The constants are found by simulation
-(docs/concepts/intervals.md).
+The prior is estimated from the same data (`priors`). It is normal if there are 50 ratings or more, they are surely spread, and no other
+distribution explains them much better. Otherwise it is the likeliest distribution of any shape, as Gu and Koenker 2023 (Econometrica 91,
+"Invidious comparisons") rank by. Estimates follow chance in the data, so errors count as larger than they are. The constants are found by
+simulation (`benchmarks.rank_priors`).
 """
 
 import math
@@ -23,16 +23,20 @@ from ratings_core.errors import SolverError
 from ratings_core.graphs import Labels
 from ratings_core.solution import Floats
 
-_CAUTION: Final = 1.1
+CAUTION: Final = 1.1
 """Factor by which errors count as larger in the posterior than they are."""
-_OUTSIDE: Final = 0.6
+OUTSIDE: Final = 0.6
 """Share of the draws with ranks outside the intervals, in shares of 1 minus the level."""
 _SPREAD: Final = 1.35
 """Log-likelihood by which a normal prior has to exceed that of equal agents: chance exceeds it in 5 % of cases (half chi-squared)."""
 _GAIN: Final = 0.45
 """Log-likelihood for each error of the ratings' range by which the prior of any shape has to exceed the normal one. Where skills are
 normal, chance exceeds it in 5 to 20 % of cases."""
-_DRAWS: Final = 1_000
+_LEAST_NORMAL: Final = 50
+"""Smallest number of agents with a normal prior. Ratings of fewer agents do not show whether they form groups."""
+_PAIRS: Final = 8
+"""Largest number of differences, at most half the agents, that are safe whatever the prior says: pairs of equal agents far from others."""
+DRAWS: Final = 1_000
 _ROUNDING: Final = 1e-9
 """Share by which the critical value is larger than the largest difference that is not sure, so that rounding does not make it sure."""
 _LEAST_OUTSIDE: Final = 5
@@ -56,20 +60,20 @@ def critical_value(
             normal value, and errors count as larger by the factor between both quantiles of a single difference.
 
     Returns:
-        The critical value, between that of a single difference and Bonferroni's bound over all differences; infinite if no agents are
-        comparable.
+        The critical value, at most Bonferroni's over all differences, and at least that over up to eight of them; infinite if no agents
+        are comparable.
     """
     pairs = int(np.isfinite(error).sum()) // 2
     if not pairs:
         return math.inf
     single, bound = _quantile((1 - level) / 2, freedom), _quantile((1 - level) / (2 * pairs), freedom)
-    outside = math.floor(_OUTSIDE * (1 - level) * (_DRAWS + 1))
+    outside = math.floor(OUTSIDE * (1 - level) * (DRAWS + 1))
     with np.errstate(over="ignore"):
         overflows = not np.isfinite(4 * np.abs(covariance).sum())
     if outside < _LEAST_OUTSIDE or overflows:
         return bound
-    rng, caution = np.random.default_rng(0), _CAUTION * single / _quantile((1 - level) / 2)
-    needed = np.zeros(_DRAWS)
+    rng, caution = np.random.default_rng(0), CAUTION * single / _quantile((1 - level) / 2)
+    needed = np.zeros(DRAWS)
     for label in np.unique(component):
         ids = np.flatnonzero(component == label)
         own = covariance[np.ix_(ids, ids)]
@@ -78,8 +82,9 @@ def critical_value(
             deviation = np.sqrt(np.maximum(variance, np.finfo(float).eps * variance.max()))
             truth = _drawn_truths(theta[ids], caution * deviation, rng)
             needed = np.maximum(needed, needed_values(theta[ids], error[np.ix_(ids, ids)], truth))
-    found = _quantile(scipy.special.ndtr(-np.sort(needed)[_DRAWS - outside]), freedom)
-    return min(bound, max((1 + _ROUNDING) * found, single))
+    found = _quantile(scipy.special.ndtr(-np.sort(needed)[DRAWS - outside]), freedom)
+    least = _quantile((1 - level) / (2 * max(1, min(_PAIRS, len(theta) // 2))), freedom)
+    return min(bound, max((1 + _ROUNDING) * found, least))
 
 
 def needed_values(theta: Floats, error: Floats, truth: Floats) -> Floats:
@@ -116,11 +121,11 @@ def _drawn_truths(theta: Floats, deviation: Floats, rng: np.random.Generator) ->
     try:
         mixture = likeliest_mixture(theta, deviation)
     except SolverError:  # equal agents need the largest critical value
-        return np.zeros((_DRAWS, len(theta)))
+        return np.zeros((DRAWS, len(theta)))
     normal = likeliest_normal(theta, deviation)
-    is_spread = normal.log_likelihood - normal.log_likelihood_equal > _SPREAD
+    is_spread = len(theta) >= _LEAST_NORMAL and normal.log_likelihood - normal.log_likelihood_equal > _SPREAD
     is_normal = mixture.log_likelihood - normal.log_likelihood <= _GAIN * np.ptp(theta) / deviation.mean()
-    return (normal if is_spread and is_normal else mixture).draws(rng, _DRAWS)
+    return (normal if is_spread and is_normal else mixture).draws(rng, DRAWS)
 
 
 def _quantile(tail: float, freedom: int | None = None) -> float:
