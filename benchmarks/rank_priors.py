@@ -1,15 +1,15 @@
 """Priors of the critical value of ranks, on ratings with known errors: a table of docs/concepts/intervals.md.
 
-`python -m benchmarks.rank_priors [--quick] [--agents AGENTS] [--level LEVEL]`. Measured ratings are planted ones plus independent normal errors, whose
-deviations differ by a fifth. Planted ratings are in errors:
+`python -m benchmarks.rank_priors [--quick] [--agents AGENTS] [--level LEVEL]`. Measured ratings are planted ones plus independent normal
+errors, whose deviations differ by a fifth. Planted ratings are in errors:
 
 - `normal`: with a deviation of 4.6; `tails`: 3 times Student's distribution with 3 degrees; `equal`: all 0.
 - `far`: three groups of equal agents, each 6.5 above the next; `close`: the same, 2.5; `six`: six groups, 2.6; `fives`: groups of five, 4.
 - `pairs`: pairs of equal agents, each 3 above the next; `outliers`: equal agents, one 13 above and one 13 below them.
 
-Rules: `ours`; the value of the `normal` prior or that of `any shape` in all cases, without a least value; `bonferroni`: the critical value for all differences,
-whatever the ratings are. `all` is the share of pools in which all rank intervals hold at once, `width` the mean number of ranks in an
-interval, `value` the mean critical value.
+Rules: `ours`; the value of the `normal` prior or that of `any shape` in all cases, without a least value; `bonferroni`: the critical value
+for all differences, whatever the ratings are. `all` is the share of pools in which all rank intervals hold at once, `width` the mean number
+of ranks in an interval, `value` the mean critical value.
 """
 
 import os
