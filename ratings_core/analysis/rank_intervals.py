@@ -2,8 +2,9 @@
 
 A difference of ratings is sure if it is more than a critical number of its standard errors. The best rank of an agent is 1 plus the number
 of agents surely above it. The worst rank is m minus the number of agents surely below it (Mogstad, Romano, Shaikh and Wilhelm 2024, Review
-of Economic Studies, sec. 3). The critical value is calibrated (`critical_value`): with Mogstad's, no order at all is wrong, which is more
-than intervals of ranks need. The functions differ in what is known of the errors: their covariance, their sizes, or draws of the ratings.
+of Economic Studies, sec. 3). With their critical value, no order at all is wrong, which is more than intervals of ranks need. That of
+`critical_value` is smaller where agents are spread. The functions differ in what is known of the errors: their covariance, their sizes, or
+draws of the ratings.
 """
 
 import math
@@ -51,7 +52,7 @@ def simultaneous_ranks(
     Raises:
         InputError: An argument is out of range, or has another number of agents than `theta`.
 
-    The critical value is that of `critical_value`.
+    The critical value is that of `critical_value`. How often the intervals hold was found by simulation, for 95 %.
     """
     theta, level, freedom = _ratings(theta), _level(level), _freedom(freedom)
     m, rated = len(theta), np.flatnonzero(~np.isnan(theta))
