@@ -22,7 +22,7 @@ import scipy
 
 from benchmarks.common import machine, parser
 from ratings_core.analysis import critical_value as ours
-from ratings_core.analysis.priors import likeliest_mixture, likeliest_normal
+from ratings_core.analysis.priors import Mixture, Normal, likeliest_mixture, likeliest_normal
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 
@@ -49,8 +49,9 @@ def values(theta: Floats, deviation: Floats, error: Floats, level: float) -> dic
     found = {"ours": ours.critical_value(theta, np.diag(deviation**2), error, label, level=level), "bonferroni": bound}
     own = np.diag(deviation**2)
     spread = ours.CAUTION * np.sqrt(own.diagonal() - 2 * own.mean(axis=0) + own.mean())
-    for name, likeliest in {"normal": likeliest_normal, "any shape": likeliest_mixture}.items():
-        truth = likeliest(theta, spread).draws(np.random.default_rng(0), ours.DRAWS)
+    priors: dict[str, Normal | Mixture] = {"normal": likeliest_normal(theta, spread), "any shape": likeliest_mixture(theta, spread)}
+    for name, prior in priors.items():
+        truth = prior.draws(np.random.default_rng(0), ours.DRAWS)
         needed = np.quantile(ours.needed_values(theta, error, truth), 1 - ours.OUTSIDE * (1 - level), method="higher")
         found[name] = min(bound, float(needed) * (1 + 1e-9))
     return found
@@ -64,7 +65,7 @@ def pool(shape: str, agents: int, seed: int, level: float) -> dict[str, tuple[bo
     error = np.sqrt(deviation**2 + deviation[:, None] ** 2)
     gap, rank = theta - theta[:, None], Ranking.from_scores(truth).rank
     np.fill_diagonal(error, np.inf)
-    found = {}
+    found: dict[str, tuple[bool, float, float]] = {}
     for name, value in values(theta, deviation, error, level).items():
         limit = value * np.where(np.isfinite(error), error, 1.0)
         best, worst = 1 + (gap > limit).sum(axis=1), agents - (-gap > limit).sum(axis=1)
