@@ -4,16 +4,17 @@
 Each row plants pools whose truth is known, solves them as
 `equirank solve --intervals` does (online methods: as boards show them), and counts. `covered` is the share of agents whose interval holds
 the true rating, with its Monte Carlo standard error over pools; `width` is the mean width (points, or the method's unit); `ranks` is the
-share of pools in which all intervals of ranks hold at once; `far` is the share of the tenth of the agents whose ratings are farthest from
-a newcomer's; `excluded` is the number of rows whose interval excludes its own estimate.
+share of pools in which all intervals of ranks hold at once, `wide` the mean number of ranks in one; `far` is the share of the tenth of
+the agents whose ratings are farthest from a newcomer's; `excluded` is the number of rows whose interval excludes its own estimate.
 `--before` runs the same pools with another checkout of the project, in the same table.
 
 Kinds of pools are words: `random` pairs or a `sparse` graph of pairs, then `ties` and `prior` (a prior of one game in the solve).
 
 The truth of a fit is the fit to the true probabilities of all pairs; that of other methods is their answer on the true margins. Planted
-skills are normal with a deviation of 0.7 logits. Online methods have rows of planted, constant skills, and rows of the method's
-own model: skills are drawn from its prior and move as it says (Glicko-2: by the volatility each rating period; Weng-Lin: by tau each
-game). An agent plays about 12 games in a rating period, or 4 or 24 in the rows that say so; `half prior` halves the prior's deviation.
+skills are normal with a deviation of 0.7 logits; `near` agents have almost equal ones. Online methods have rows of planted, constant
+skills, and rows of the method's own model: skills are drawn from its prior and move as it says (Glicko-2: by the volatility each
+rating period; Weng-Lin: by tau each game). An agent plays about 12 games in a rating period, or 4 or 24 in the rows that say so;
+`half prior` halves the prior's deviation.
 """
 
 import json
@@ -48,6 +49,10 @@ TIES = 6 / 7
 """Davidson's parameter of ties, with which equal agents tie 30 % of their games."""
 FITS = ("bradley_terry", "davidson")
 DRAWN = ("copeland", "maximal_lottery", "nash_average_agents")
+TASKS = {"tasks": 1.0, "tasks, near": 0.1}
+"""Kinds of tables of tasks, with the deviation of the agents' levels."""
+NEAR = 0.1
+"""Deviation of the skills of near agents, in logits: their order is mostly chance."""
 NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
 
 
@@ -106,6 +111,7 @@ def grid(pools: float) -> list[Cell]:
     found += cells("bradley_terry", "clustered", [(16, 600, 150)])
     for kind in ("random", "random, ties", "random, prior", "random, ties, prior"):
         found += cells("bradley_terry", kind, [(32, 320, 200), (32, 2_000, 200)])
+    found += cells("bradley_terry", "random, near", [(32, 320, 200), (32, 2_000, 200)])
     for kind in ("random, ties", "random, ties, prior"):
         found += cells("davidson", kind, [(32, 320, 200), (32, 2_000, 200)])
     for kind in ("sparse, ties", "sparse, ties, prior"):
@@ -113,6 +119,7 @@ def grid(pools: float) -> list[Cell]:
     for method in DRAWN:
         for kind in ("random", "random, ties"):
             found += cells(method, kind, [(32, 320, 120), (32, 2_000, 60)])
+    found += cells("copeland", "random", [(32, 8_000, 60)]) + cells("copeland", "random, near", [(20, 4_000, 60)])
     found += cells("copeland", "sparse, ties", [(20, 20, 60)])
     for method in DRAWN[1:]:
         found += cells(method, "sparse", [(20, 20, 60)]) + cells(method, "sparse, ties", [(20, 20, 60)])
@@ -125,7 +132,7 @@ def grid(pools: float) -> list[Cell]:
     )
     found += cells("maximal_lottery", "transitive", [(6, 30, 60)]) + cells("maximal_lottery", "cyclic", [(6, 30, 60), (6, 300, 60)])
     found += cells("nash_average_agents", "cyclic", [(6, 30, 60)])
-    found += cells("uniform", "tasks", [(5, 40, 100), (20, 200, 40)])
+    found += cells("uniform", "tasks", [(5, 40, 100), (20, 200, 40)]) + cells("uniform", "tasks, near", [(20, 60, 60)])
     own = [(20, 100, 150), (20, 400, 150), (20, 4_000, 75), (50, 1_000, 60), (50, 4_000, 30), (100, 1_000, 30)]
     for method in ("glicko2", "weng_lin"):
         found += cells(method, "planted", [(20, 400, 150), (20, 4_000, 75), (50, 4_000, 30)]) + cells(method, "own model", own)
@@ -145,7 +152,7 @@ def chances(rng: np.random.Generator, m: int, *, cyclic: bool) -> Any:
 def drawn(cell: Cell, seed: int) -> Pool:
     """One pool of the cell."""
     rng = np.random.default_rng([seed, cell.agents, cell.games])
-    if cell.kind == "tasks":
+    if cell.kind in TASKS:
         return _table(rng, cell)
     if cell.kind == "clustered":
         return _clustered(rng, cell)
@@ -210,7 +217,7 @@ def _clustered(rng: np.random.Generator, cell: Cell) -> Pool:
 
 def _random(rng: np.random.Generator, cell: Cell) -> Pool:
     """Games between random pairs."""
-    skill = rng.normal(0.0, 0.7, cell.agents)
+    skill = rng.normal(0.0, NEAR if "near" in cell.kind else 0.7, cell.agents)
     first, second = np.triu_indices(cell.agents, 1)
     games = rng.multinomial(cell.games, np.full(len(first), 1 / len(first)))
     chance = _results(cell, skill[first] - skill[second])
@@ -223,7 +230,7 @@ def _random(rng: np.random.Generator, cell: Cell) -> Pool:
 
 def _table(rng: np.random.Generator, cell: Cell) -> Pool:
     """Scores of agents on tasks drawn at random; the truth is the same method on 20,000 tasks of the same kind."""
-    level = rng.normal(0.0, 1.0, cell.agents)
+    level = rng.normal(0.0, TASKS[cell.kind], cell.agents)
 
     def table(tasks: int) -> Problem:
         scores = level[:, None] + rng.normal(0.0, 1.0, tasks) + rng.normal(0.0, 1.0, (cell.agents, tasks))
@@ -261,10 +268,15 @@ def offline(cell: Cell, seed: int) -> dict[str, Any]:
     inside = (low <= pool.truth + slack) & (pool.truth - slack <= high)
     known = ~np.isnan(low) & ~np.isnan(pool.truth)
     rank = 1 + (np.round(pool.truth, 9)[:, None] < np.round(pool.truth, 9)).sum(axis=1)
-    held = all(row.rank_low is None or row.rank_low <= true <= (row.rank_high or 0) for row, true in zip(rows, rank.tolist(), strict=True))
-    excluded = sum(not _includes(row) for row in rows)
-    width = float((high - low)[known].mean())
-    return {"covered": float(inside[known].mean()), "width": width, "ranks": float(held), "far": math.nan, "excluded": excluded}
+    best, worst = (np.array(ends, float) for ends in zip(*((row.rank_low, row.rank_high) for row in rows), strict=True))  # None is NaN
+    return {
+        "covered": float(inside[known].mean()),
+        "width": float((high - low)[known].mean()),
+        "ranks": float(not ((rank < best) | (rank > worst)).any()),
+        "wide": float((worst - best + 1).mean()),
+        "far": math.nan,
+        "excluded": sum(not _includes(row) for row in rows),
+    }
 
 
 def _includes(row: Any) -> bool:
@@ -308,7 +320,7 @@ def online(cell: Cell, seed: int) -> dict[str, Any]:
     from_start = np.abs(mean - (rater.start if cell.method == "glicko2" else rater.mu))
     far = inside[from_start >= np.quantile(from_start, 0.9)]
     width = float((ends[:, 1] - ends[:, 0]).mean())
-    return {"covered": float(inside.mean()), "width": width, "ranks": math.nan, "far": float(far.mean()), "excluded": 0}
+    return {"covered": float(inside.mean()), "width": width, "ranks": math.nan, "wide": math.nan, "far": float(far.mean()), "excluded": 0}
 
 
 def _rater(cell: Cell) -> Any:
@@ -343,7 +355,7 @@ def measured(cell: Cell) -> dict[str, float]:
             failed += 1
     if not found:
         return {"failed": failed}
-    means = {name: float(np.mean([one[name] for one in found])) for name in ("covered", "width", "ranks", "far")}
+    means = {name: float(np.mean([one[name] for one in found])) for name in ("covered", "width", "ranks", "wide", "far")}
     error = float(np.std([one["covered"] for one in found], ddof=1) / math.sqrt(len(found))) if len(found) > 1 else math.nan
     return {**means, "error": error, "excluded": sum(one["excluded"] for one in found), "failed": failed}
 
@@ -351,10 +363,11 @@ def measured(cell: Cell) -> dict[str, float]:
 def shown(found: dict[str, float]) -> str:
     """The figures of a row."""
     if "covered" not in found:
-        return f"{'no intervals':>56}"
+        return f"{'no intervals':>63}"
     ranks, far = ("-" if math.isnan(found[name]) else f"{found[name]:6.1%}" for name in ("ranks", "far"))
+    wide = "-" if math.isnan(found["wide"]) else f"{found['wide']:.1f}"
     counts = f"{found['excluded']:9.0f}{found['failed']:7.0f}"
-    return f"{found['covered']:7.1%} ±{found['error']:5.1%}{found['width']:10.4g}{ranks:>8}{far:>8}{counts}"
+    return f"{found['covered']:7.1%} ±{found['error']:5.1%}{found['width']:10.4g}{ranks:>8}{wide:>7}{far:>8}{counts}"
 
 
 def before(checkout: Path, cell: Cell) -> dict[str, float]:
@@ -381,7 +394,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(json.dumps(measured(Cell(*json.loads(chosen.cell)))))
         return
     print(machine(["numpy", "scipy"]))
-    columns = f"{'covered':>15}{'width':>10}{'ranks':>8}{'far':>8}{'excluded':>9}{'failed':>7}"
+    columns = f"{'covered':>15}{'width':>10}{'ranks':>8}{'wide':>7}{'far':>8}{'excluded':>9}{'failed':>7}"
     print(f"{'method':22}{'pool':20}{'agents':>7}{'games':>7}{'pools':>7}{columns}{'   before:' + columns if chosen.before else ''}")
     for cell in grid(0.1 if chosen.quick else chosen.share):
         if chosen.only in cell.label:

@@ -1,5 +1,7 @@
 """Intervals of ratings and ranks by refitting to replicates of the data, for every batch method.
 
+Those of ratings hold one agent at a time. Those of ranks hold together (`rank_intervals`).
+
 A replicate multiplies the weight of each outcome by a draw from Poisson(1). This bootstrap needs no copy of the data, and because the draws
 come from a hash, no stored draws (Hanley and MacGibbon 2006; Chamandy et al. 2012). All pairs of an outcome share its draw, because they
 depend on each other. Independent draws for pairs would make intervals too narrow by a factor of sqrt((k + 1)/3), for k sides in random
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.analysis.rank_intervals import simultaneous_ranks_of_draws
 from ratings_core.arrays.hashing import MOST_SEED, mix64
 from ratings_core.batch.comparisons import Comparisons, PairCells
 from ratings_core.batch.pair_counts import MetPairs
@@ -44,7 +47,7 @@ class Intervals:
 
     low, high: (m,), bounds of ratings, NaN for an agent that no replicate rates; rank_low, rank_high: int64 (m,), best and worst rank (1 is
     best, ties share the better rank); error: (m,), standard deviation over replicates; unrated: (m,), share of replicates that do not rate
-    the agent, which give it the last rank; level: nominal coverage; replicates: number of replicates.
+    the agent; level: nominal coverage of each rating's interval, and of all rank intervals together; replicates: number of replicates.
     """
 
     low: Floats
@@ -57,8 +60,8 @@ class Intervals:
     replicates: int
 
 
-def replicate_intervals(fit: Fit, replicates: Iterable[MetPairs], *, level: float = 0.95) -> Intervals:
-    """Refit to each of `replicates` and compute central percentile intervals of coverage `level` of ratings and ranks.
+def replicate_intervals(fit: Fit, replicates: Iterable[MetPairs], *, level: float = 0.95, estimate: Floats | None = None) -> Intervals:
+    """Refit to each of `replicates` and compute intervals of ratings and ranks as `intervals_of`.
 
     The ratings of all replicates are in memory, 8 m bytes each. They must be comparable across replicates, as those of methods that centre
     ratings. In an unconnected pool they are not, because the components can differ between replicates. Raises `InputError` for a level
@@ -67,15 +70,31 @@ def replicate_intervals(fit: Fit, replicates: Iterable[MetPairs], *, level: floa
     """
     if not callable(fit):
         raise InputError("fit", fit, "must be a function from tallies to ratings")
-    return intervals_of(np.array([fit(counts) for counts in checks.iterable("replicates", replicates)], np.float64), level=level)
+    ratings = np.array([fit(counts) for counts in checks.iterable("replicates", replicates)], np.float64)
+    return intervals_of(ratings, level=level, estimate=estimate)
 
 
-def intervals_of(ratings: Floats, ranks: NDArray[np.int64] | None = None, *, level: float = 0.95) -> Intervals:
-    """Central percentile intervals of coverage `level`, from the ratings of replicates.
+def intervals_of(
+    ratings: Floats,
+    ranks: NDArray[np.int64] | None = None,
+    *,
+    level: float = 0.95,
+    estimate: Floats | None = None,
+    units: int = 0,
+    differences: bool = True,
+) -> Intervals:
+    """Central percentile intervals of ratings, of coverage `level` each, and intervals of ranks, of coverage `level` together.
 
-    ratings: (replicates, m), finite, or NaN if a replicate does not rate an agent; ranks: int64 (replicates, m), 1 is best; by default the
-    ranks of the ratings, where equal ratings share the better rank. Raises `InputError` for a level outside (0, 1), fewer than two
-    replicates, and arrays of another shape or type.
+    Args:
+        ratings: Ratings of the replicates (replicates, m), finite, or NaN if a replicate does not rate an agent.
+        ranks: Their ranks, int64 (replicates, m), 1 is best; by default those of the ratings, where equal ratings share the better rank.
+        level: Nominal coverage.
+        estimate: Ratings of the data (m,), around which differences are tested; None for the means of the replicates.
+        units: Number of units that a replicate draws with replacement, as in `simultaneous_ranks_of_draws`.
+        differences: Whether differences of ratings count for ranks, as there.
+
+    Raises:
+        InputError: The level is outside (0, 1), there are fewer than two replicates, or an array is of another shape or type.
     """
     tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
     ratings = checks.real("ratings", ratings)
@@ -87,11 +106,12 @@ def intervals_of(ratings: Floats, ranks: NDArray[np.int64] | None = None, *, lev
     if ranks.shape != ratings.shape:
         raise InputError("ranks", ranks.shape, f"must have the shape of ratings, {ratings.shape}")
     lacking = np.isnan(ratings)
+    rank_low, rank_high = simultaneous_ranks_of_draws(ratings, ranks, estimate, level=level, units=units, differences=differences)
     return Intervals(
         low=_quantile(ratings, lacking, tail),
         high=_quantile(ratings, lacking, 1 - tail),
-        rank_low=np.quantile(ranks, tail, axis=0, method="inverted_cdf").astype(np.int64),
-        rank_high=np.quantile(ranks, 1 - tail, axis=0, method="inverted_cdf").astype(np.int64),
+        rank_low=rank_low,
+        rank_high=rank_high,
         error=_deviation(ratings, lacking),
         unrated=np.asarray(lacking.mean(axis=0), np.float64),
         level=float(level),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.analysis.intervals import Fit, Intervals, checked_key, outcome_keys
+from ratings_core.analysis.rank_intervals import simultaneous_ranks_of_deviations
 from ratings_core.arrays.hashing import MOST_SEED, mix64
 from ratings_core.batch.comparisons import Comparisons, PairCells
 from ratings_core.batch.pair_counts import MetPairs
@@ -45,10 +46,9 @@ def jackknife_intervals(fit: Fit, whole: MetPairs, deletions: Iterable[MetPairs]
     """Intervals of coverage `level` around the ratings of `whole`, with errors from fits to `deletions`.
 
     error: sqrt((G - 1)/G sum (without g - whole)**2) over G groups; low, high: the rating minus and plus the error times Student's quantile
-    with G - 1 degrees of freedom. rank_low: 1 plus the number of agents with an interval entirely above the agent's; rank_high: m minus the
-    number of agents with an interval entirely below. An agent that some fit does not rate has no interval, and its rank interval includes
-    all ranks; `unrated` is the share of such fits. Raises `InputError` for a level outside (0, 1) or fewer than two deletions, and all
-    errors of `fit`.
+    with G - 1 degrees of freedom. rank_low, rank_high: of simultaneous intervals of all differences (`rank_intervals`). An agent that some
+    fit does not rate has no interval, and its rank interval includes all ranks; `unrated` is the share of such fits. Raises `InputError`
+    for a level outside (0, 1) or fewer than two deletions, and all errors of `fit`.
     """
     tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
     if not callable(fit):
@@ -57,26 +57,21 @@ def jackknife_intervals(fit: Fit, whole: MetPairs, deletions: Iterable[MetPairs]
     without = np.array([fit(counts) for counts in checks.iterable("deletions", deletions)], np.float64)
     if (groups := len(without)) < 2:
         raise InputError("deletions", groups, "must contain at least two deletions")
-    error = np.sqrt((groups - 1) / groups * ((without - rating) ** 2).sum(axis=0))
+    deviations = np.sqrt((groups - 1) / groups) * (without - rating)
+    error = np.sqrt((deviations**2).sum(axis=0))
     reach = float(scipy.special.stdtrit(groups - 1, 1 - tail)) * error
-    low, high = rating - reach, rating + reach
+    theta = np.where(np.isnan(error), np.nan, rating)
+    first, last = simultaneous_ranks_of_deviations(theta, deviations, level=float(level), freedom=groups - 1)
     return Intervals(
-        low=low,
-        high=high,
-        rank_low=1 + _beyond(low, high),
-        rank_high=len(rating) - _beyond(-high, -low),
+        low=rating - reach,
+        high=rating + reach,
+        rank_low=first,
+        rank_high=last,
         error=error,
         unrated=np.asarray(np.isnan(without).mean(axis=0), np.float64),
         level=float(level),
         replicates=groups,
     )
-
-
-def _beyond(low: Floats, high: Floats) -> NDArray[np.int64]:
-    """For each agent, the number of agents whose `low` is above its `high`. NaN compares as neither above nor below."""
-    known = np.sort(low[~np.isnan(low)])
-    beyond = len(known) - np.searchsorted(known, high, side="right")
-    return np.asarray(np.where(np.isnan(high), 0, beyond), np.int64)
 
 
 def _deletions(cells: PairCells, weight: Floats, group: NDArray[np.int64], used: NDArray[np.int64]) -> Iterator[MetPairs]:

@@ -1,4 +1,4 @@
-"""Normal intervals of Bradley-Terry and Davidson ratings from the sandwich covariance, and simultaneous intervals of their ranks.
+"""Normal intervals of Bradley-Terry and Davidson ratings from the sandwich covariance.
 
 At a nominal 95 %, percentiles of refits cover 90 to 91 %, because the bias of the fit occurs twice in a resampled fit. The sandwich covers
 94.5 to 96.5 % for 10 to 1,000 games per pair (`benchmarks.coverage`), even if results deviate from the model, and needs no refit.
@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.analysis.intervals import Intervals
+from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks
 from ratings_core.batch.bradley_terry import components_of, inside
 from ratings_core.batch.covariance import centred, unfitted
 from ratings_core.batch.logistic import PairLikelihood, grounds_of, variance
@@ -21,17 +21,10 @@ from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError, SolverError
 from ratings_core.graphs import Labels
 from ratings_core.margins.posterior import shares
-from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 
-NORMAL_AGENTS: Final = 1_000
+NORMAL_AGENTS: Final = PAIRED_AGENTS
 """Largest number of agents, because the covariance is dense."""
-_DRAWN_AGENTS: Final = 300
-"""Largest number of agents whose critical value for all differences is simulated. For more agents, Bonferroni's bound is used."""
-_DRAWS: Final = 2_000
-_MOST_FREEDOM: Final = 2**53
-_BLOCK: Final = 1 << 14
-"""Number of rating differences computed at a time."""
 
 
 def normal_intervals(
@@ -43,7 +36,7 @@ def normal_intervals(
     groups: Sequence[MetPairs] = (),
     level: float = 0.95,
 ) -> Intervals:
-    """Intervals of ratings in logits, and simultaneous intervals of ranks.
+    """Intervals of ratings in logits, and of ranks, which hold together.
 
     Args:
         counts: Pairs of m agents.
@@ -62,8 +55,7 @@ def normal_intervals(
         InputError: An argument is out of range.
         SolverError: The information is singular to rounding.
 
-    Source: White 1982 (sandwich); MacKinnon and White 1985 (HC2); Davidson 1970, eq. 2.6; Mogstad, Romano, Shaikh and Wilhelm 2024,
-    Inference for Ranks (single step).
+    Source: White 1982 (sandwich); MacKinnon and White 1985 (HC2); Davidson 1970, eq. 2.6; ranks: `rank_intervals`.
     """
     level, prior = _level(level), checks.number("prior", prior, low=0.0)
     if checks.instance("counts", counts, MetPairs).m > NORMAL_AGENTS:
@@ -83,58 +75,14 @@ def normal_intervals(
     )  # fmt: skip
 
 
-def simultaneous_ranks(
-    theta: Floats, covariance: Floats, component: Labels | None = None, *, level: float = 0.95, freedom: int | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rank intervals that contain the true ranks of all agents together with probability `level`.
-
-    All differences of ratings get simultaneous intervals. The best rank of an agent is 1 plus the number of agents with a significantly
-    higher rating. The worst rank is m minus the number of agents with a significantly lower rating. Equal true ratings share the better
-    rank.
-
-    Args:
-        theta: Ratings (m,), NaN for agents without a rating, whose rank intervals include all ranks.
-        covariance: Covariance of the ratings (m, m).
-        component: Component of each agent (m,); agents of different components are not comparable. None: all are comparable.
-        level: Probability.
-        freedom: Degrees of freedom of the covariance; None: infinitely many.
-
-    Returns:
-        Best and worst rank of each agent, int64 (m,). The interval includes the rank by `theta`.
-
-    Raises:
-        InputError: An argument is out of range, or has another number of agents than `theta`.
-
-    Source: Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies, sec. 3 (single step). The critical value is simulated for
-    up to 300 agents if `freedom` is None; otherwise it is Bonferroni's.
-    """
-    theta, level = _ratings(theta), _level(level)
-    if freedom is not None:
-        checks.count("freedom", freedom, low=1, high=_MOST_FREEDOM)
-    m, rated = len(theta), ~np.isnan(theta)
-    covariance = checks.finite("covariance", checks.square("covariance", covariance))
-    label = np.zeros(m, np.int64) if component is None else checks.integers("component", component)
-    for name, array, shape in (("covariance", covariance, (m, m)), ("component", label, (m,))):
-        if array.shape != shape:
-            raise InputError(name, array.shape, f"must have a row and a column for each of the {m} agents of theta, {shape}")
-    compare = (label[:, None] == label) & rated & rated[:, None] & ~np.eye(m, dtype=bool)
-    spread = covariance.diagonal()
-    error = np.where(compare, np.sqrt(np.maximum(spread[:, None] + spread - 2 * covariance, 0.0)), 1.0)  # 0 times an infinite value is NaN
-    gap = np.where(compare, theta[:, None] - theta, 0.0)
-    surely = compare & (np.abs(gap) > _critical(covariance, error, compare, level, freedom) * error)
-    above, below = (surely & (gap < 0)).sum(axis=1), (surely & (gap > 0)).sum(axis=1)
-    rank = Ranking.from_scores(theta).rank
-    return np.minimum(1 + above, rank).astype(np.int64), np.maximum(m - below, rank).astype(np.int64)
-
-
 def _level(level: float) -> float:
     return checks.number("level", level, above=0.0, high=1.0 - 1e-9)
 
 
-def _ratings(theta: Floats, m: int | None = None) -> Floats:
+def _ratings(theta: Floats, m: int) -> Floats:
     ratings = checks.real("theta", theta)
-    if ratings.ndim != 1 or np.isinf(ratings).any() or m not in (None, len(ratings)):
-        raise InputError("theta", ratings, "must be a finite number or NaN for each agent" + (f" of {m}" if m is not None else ""))
+    if ratings.shape != (m,) or np.isinf(ratings).any():
+        raise InputError("theta", ratings, f"must be a finite number or NaN for each agent of {m}")
     return ratings
 
 
@@ -148,25 +96,6 @@ def _check_groups(groups: Any, m: int) -> None:
     for i, group in enumerate(groups):
         if checks.instance(f"groups[{i}]", group, MetPairs).m != m:
             raise InputError(f"groups[{i}]", group.m, f"must be for the same {m} agents as counts")
-
-
-def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], level: float, freedom: int | None) -> float:
-    """Critical value: with probability `level`, no difference is off by more than this number of its standard errors."""
-    pairs = int(compare.sum()) // 2
-    if not pairs:
-        return math.inf
-    share = 1 - (1 - level) / (2 * pairs)
-    if len(covariance) > _DRAWN_AGENTS or freedom is not None:
-        return float(scipy.special.ndtri(share) if freedom is None else scipy.special.stdtrit(freedom, share))
-    values, vectors = scipy.linalg.eigh(covariance)
-    # The symmetric root: the signs of `vectors` can change with the last bit of the covariance.
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    i, j = np.nonzero(np.triu(compare, 1))
-    drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(values))) @ root.T
-    scale, rows = np.maximum(error[i, j], np.finfo(float).tiny), max(1, _BLOCK // len(i))
-    blocks = (drawn[at : at + rows] for at in range(0, _DRAWS, rows))
-    largest = np.concatenate([np.max(np.abs(block[:, i] - block[:, j]) / scale, axis=1) for block in blocks])
-    return float(np.quantile(largest, level, method="higher"))
 
 
 def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float, component: Labels, groups: Sequence[MetPairs]) -> Floats:

@@ -53,7 +53,7 @@ class Posterior:
         return [(ranking, count / len(self.samples)) for ranking, count in counted.most_common()]
 
     def rank_intervals(self, level: float = 0.95) -> NDArray[np.int64]:
-        """Best and worst rank of each agent (m, 2) in the central share `level` of the samples."""
+        """Best and worst rank of each agent (m, 2) in the central share `level` of the samples, each agent by itself."""
         tail = (1 - checks.number("level", level, above=0.0, high=1.0)) / 2
         return np.stack(
             [

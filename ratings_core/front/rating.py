@@ -31,7 +31,8 @@ class Row(NamedTuple):
         rating: Higher is better; NaN if the data do not determine it.
         low, high: Ends of the interval; None without one.
         games: Total weight of the agent's games, ballots or measurements.
-        rank_low, rank_high: Ends of the interval of its rank; 0 without intervals of ranks.
+        rank_low, rank_high: Ends of the interval of its rank; None without one. With the probability `level`, all ranks are within their
+            intervals at once.
     """
 
     rank: int | None
@@ -40,8 +41,8 @@ class Row(NamedTuple):
     low: float | None
     high: float | None
     games: float
-    rank_low: int = 0
-    rank_high: int = 0
+    rank_low: int | None = None
+    rank_high: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +59,7 @@ class Rating:
         status: `optimal`, `approximate` or `folded`.
         low, high: float64 (n,), ends of the ratings' intervals; None without intervals.
         rank_low, rank_high: int64 (n,), ends of the ranks' intervals; None without them.
-        level: Probability for which the intervals are made; None without intervals.
+        level: Probability of each rating's interval, and of all ranks' intervals together; None without intervals.
         extra: Further findings of the method, by name.
         seconds: Duration of the solve, without reading and intervals.
         chances: float64 (n,), the lottery; None if the method's answer is no lottery.
@@ -197,8 +198,7 @@ class Rating:
         return lines
 
     def _rows(self, ids: NDArray[np.int64]) -> list[Row]:
-        none = np.zeros(len(self), np.int64)
-        first, last = (none if end is None else end for end in (self.rank_low, self.rank_high))
+        first, last = self.rank_low, self.rank_high
         return [
             Row(
                 rank=None if np.isnan(self.ratings[i]) else int(self.ranking.rank[i]),
@@ -207,8 +207,8 @@ class Rating:
                 low=_end(self.low, i),
                 high=_end(self.high, i),
                 games=float(self.games[i]),
-                rank_low=int(first[i]),
-                rank_high=int(last[i]),
+                rank_low=None if first is None else int(first[i]),
+                rank_high=None if last is None else int(last[i]),
             )
             for i in ids.tolist()
         ]

@@ -15,7 +15,7 @@ from ratings_core.front.rating import Rating
 from ratings_core.methods.method import Rated
 from ratings_core.methods.refits import LEVEL, Refits, around, reach_of, sample
 from ratings_core.methods.registry import Taken, ranking_of, taken
-from ratings_core.methods.resampling import normal_reach, possible_ratings, resampling
+from ratings_core.methods.resampling import has_differences, normal_reach, possible_ratings, resampling
 from ratings_core.options import Value
 from ratings_core.problems.inputs import GamesInput, PairsInput, Problem
 
@@ -56,6 +56,8 @@ def _rating(run: Taken, rated: Rated) -> Rating:
         status=solution.status.value,
         low=rated.low,
         high=rated.high,
+        rank_low=rated.rank_low,
+        rank_high=rated.rank_high,
         level=None if rated.low is None else float(rated.extra["interval"]),  # type: ignore[arg-type]
         extra={**run.about, **rated.extra, **_seed(run)},
         seconds=solution.seconds,
@@ -104,7 +106,7 @@ def _with_normal(run: Taken, rating: Rating) -> Rating | None:
 def _with_refits(run: Taken, rating: Rating, seconds: float) -> Rating:
     """The rating with intervals from refits to resampled data. `extra` says why there are none if the refits were too few."""
     source = resampling(run.problem, run.method, run.values)
-    refits = Refits(len(run.problem.names), rating.ranking.ids, seconds)
+    refits = Refits(rating.ratings, rating.ranking.ids, seconds, units=source.units, differences=has_differences(run.method))
     seed = int.from_bytes(blake2b(run.method.name.encode(), digest_size=8).digest(), "little")
     while not refits.done:
         first, most = refits.next

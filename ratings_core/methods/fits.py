@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from ratings_core.analysis.intervals import cell_replicates, including, replicate_intervals
+from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks, simultaneous_ranks_of_errors
 from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry
 from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.davidson import davidson
@@ -18,6 +19,7 @@ from ratings_core.batch.logistic import DENSE_UP_TO
 from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.batch.soft_condorcet import SoftCondorcet, SoftCondorcetOptions, soft_condorcet
 from ratings_core.errors import InputError
+from ratings_core.graphs import Labels
 from ratings_core.margins import PosteriorMargins
 from ratings_core.methods.margins import MARGINS, chosen, fitted, one_game_each
 from ratings_core.methods.method import Method, Rated, Takes
@@ -35,6 +37,7 @@ _DENSE_AGENTS: Final = 2_000
 """Largest number of agents in fits of posterior margins, which have a term for every pair."""
 _CONTEXTUAL_AGENTS: Final = 2_000
 """Largest number of agents in the fit with features, which solves dense linear systems."""
+_LEVEL: Final = 0.95
 _NORMAL_95: Final = 1.959963984540054
 
 
@@ -60,13 +63,20 @@ def _with_errors(result: BradleyTerry) -> Rated:
     sizes = np.unique(result.component, return_counts=True)[1]
     extra: dict[str, object] = {"components": len(sizes), "largest_component": int(sizes.max()), **_unrated(result)}
     rated = Rated(solution=result, unit=result.scale, extra=extra)
-    return rated if result.standard_error is None else _with_normal(rated, result.standard_error, result.assumes)
+    return rated if result.covariance is None else _with_normal(rated, result.covariance, result.assumes, result.component)
 
 
-def _with_normal(rated: Rated, error: Floats, assumes: str | None) -> Rated:
-    """`rated` with normal intervals from the standard errors of its ratings."""
-    ratings, reach = rated.solution.ratings, _NORMAL_95 * error
-    return replace(rated, low=ratings - reach, high=ratings + reach, extra={**rated.extra, "assumes": assumes, "interval": 0.95})
+def _with_normal(rated: Rated, covariance: Floats, assumes: str | None, component: Labels | None = None) -> Rated:
+    """`rated` with normal intervals of its ratings and ranks from the covariance of the ratings (m, m), NaN where it is undefined."""
+    ratings, known = rated.solution.ratings, np.where(np.isnan(covariance), 0.0, covariance)
+    error = np.sqrt(covariance.diagonal())
+    if len(ratings) <= PAIRED_AGENTS:
+        first, last = simultaneous_ranks(ratings, known, component, level=_LEVEL)
+    else:
+        first, last = simultaneous_ranks_of_errors(ratings, error, component, level=_LEVEL)
+    low, high = ratings - _NORMAL_95 * error, ratings + _NORMAL_95 * error
+    extra = {**rated.extra, "assumes": assumes, "interval": _LEVEL}
+    return replace(rated, low=low, high=high, rank_low=first, rank_high=last, extra=extra)
 
 
 def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
@@ -80,7 +90,10 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     if problem.left_out:
         extra["games_left_out"] = dict(problem.left_out)
     rated = Rated(solution=result, unit=result.scale, extra=extra)
-    return rated if parameters["standard_errors"] == "none" else _with_normal(rated, result.standard_error, "independent outcomes")
+    if parameters["standard_errors"] == "none":
+        return rated
+    m = len(problem.names)
+    return _with_normal(rated, result.covariance[:m, :m], "independent outcomes")
 
 
 def _unrated(result: BradleyTerry) -> dict[str, object]:
@@ -166,12 +179,12 @@ def _with_intervals(
     if not parameters["replicates"]:
         return rated
     replicates = cell_replicates(counts, seed=parameters["seed"], replicates=parameters["replicates"])
-    drawn = replicate_intervals(lambda one: fit(one).ratings, replicates)
+    drawn = replicate_intervals(lambda one: fit(one).ratings, replicates, estimate=rated.solution.ratings)
     ranking = rated.ranking or Ranking.from_scores(rated.solution.ratings)
     intervals = including(drawn, rated.solution.ratings, ranking.rank)
     ranks = dict(zip(problem.names, zip(intervals.rank_low.tolist(), intervals.rank_high.tolist(), strict=True), strict=True))
     extra = {**rated.extra, "assumes": "independent pairs", "interval": intervals.level, "rank_intervals": ranks}
-    return replace(rated, low=intervals.low, high=intervals.high, extra=extra)
+    return replace(rated, low=intervals.low, high=intervals.high, rank_low=intervals.rank_low, rank_high=intervals.rank_high, extra=extra)
 
 
 _BY_COMPONENT: Final = {"unconnected": "components"}

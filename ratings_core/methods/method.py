@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ratings_core.options import Parameter
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats, Solution, Start
@@ -51,6 +54,7 @@ class Rated:
         unit: Size of the ratings' unit. `Method.tie_tolerance` is a multiple of it.
         task_ratings: Ratings of tasks; None if the method does not rate tasks.
         low, high: float64 (n,), ends of the ratings' intervals; None without intervals.
+        rank_low, rank_high: int64 (n,), ends of the ranks' intervals, which hold together; None without intervals.
         extra: Further fields of the result.
         ranking: The method's own ranking; None if ratings determine the ranks.
         start: Start of the next solve; None if it starts from nothing.
@@ -61,6 +65,8 @@ class Rated:
     task_ratings: Floats | None = None
     low: Floats | None = None
     high: Floats | None = None
+    rank_low: NDArray[np.int64] | None = None
+    rank_high: NDArray[np.int64] | None = None
     extra: dict[str, object] = field(default_factory=dict)
     ranking: Ranking | None = None
     start: Start | None = None

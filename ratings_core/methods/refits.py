@@ -107,9 +107,11 @@ class Refits:
     """Replicates of one solve so far, and whether more are needed.
 
     Args:
-        agents: Number of agents of the problem that is resampled.
+        ratings: The answer (m,), for the m agents of the problem that is resampled; NaN for agents that it does not rate.
         top: int64, ids of the best agents of the answer, best first.
         seconds: Time limit for all replicates.
+        units: Number of units that a replicate draws with replacement (`Resampling.units`).
+        differences: Whether differences of ratings count for ranks (`resampling.has_differences`).
 
     Attributes:
         seconds: Time limit for all replicates.
@@ -119,10 +121,12 @@ class Refits:
         settled: Whether the rank intervals of the best agents did not change any more.
     """
 
-    def __init__(self, agents: int, top: NDArray[np.int64], seconds: float) -> None:
+    def __init__(self, ratings: Floats, top: NDArray[np.int64], seconds: float, *, units: int, differences: bool) -> None:
         """Begin without replicates. Raises `InputError` if there are too many agents."""
+        agents = len(ratings)
         self.seconds, self.most, self.settled, self.top = seconds, most_of(agents), False, top[:TOP]
         self.whole = Sample(np.empty((0, agents)), np.empty((0, agents), np.int64), 0, 0.0)
+        self._ratings, self._units, self._differences = ratings, units, differences
 
     def add(self, found: Sample) -> None:
         """Add the next slice. When the number of replicates reaches a power of two (64 or more), check whether ranks have settled."""
@@ -151,13 +155,20 @@ class Refits:
 
     def _stays(self) -> bool:
         """Whether the widest rank interval among the best agents has the same ends as with the first half of the replicates."""
-        ranks = self.whole.ranks[:, self.top]
-        half = ranks[: len(ranks) // 2]
-        if len(half) < LEAST or not len(self.top):
+        whole, half = len(self.whole.ranks), len(self.whole.ranks) // 2
+        if half < LEAST or not len(self.top):
             return False
-        now, then = _ends(ranks), _ends(half)
+        now, then = (self._ends_of_top(count) for count in (whole, half))
         widest = int(np.argmax(now[1] - now[0]))
         return bool((now[:, widest] == then[:, widest]).all())
+
+    def _ends_of_top(self, count: int) -> NDArray[np.int64]:
+        """Ends of the rank intervals of the best agents by the first `count` replicates, int64 (2, agents)."""
+        found = self._intervals(self.whole.ratings[:count], self.whole.ranks[:count])
+        return np.stack([found.rank_low[self.top], found.rank_high[self.top]])
+
+    def _intervals(self, ratings: Floats, ranks: NDArray[np.int64]) -> Intervals:
+        return intervals_of(ratings, ranks, level=LEVEL, estimate=self._ratings, units=self._units, differences=self._differences)
 
     @property
     def why_not(self) -> str | None:
@@ -171,8 +182,8 @@ class Refits:
         return None
 
     def intervals(self) -> Intervals:
-        """Percentiles of the replicates' ratings and ranks."""
-        return intervals_of(self.whole.ratings, self.whole.ranks, level=LEVEL)
+        """Percentiles of the replicates' ratings, and intervals of ranks that hold together."""
+        return self._intervals(self.whole.ratings, self.whole.ranks)
 
 
 def most_of(agents: int) -> int:
@@ -206,8 +217,3 @@ def around(ratings: Floats, intervals: Intervals, reach: Floats, possible: tuple
     low, high = np.maximum(low, possible[0]), np.minimum(high, possible[1])
     known = np.isfinite(ratings) & np.isfinite(intervals.low) & np.isfinite(intervals.high)
     return np.where(known, low, intervals.low), np.where(known, high, intervals.high)
-
-
-def _ends(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    tail = (1 - LEVEL) / 2
-    return np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)

@@ -26,6 +26,8 @@ _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "s
 _SMOOTH_DRAWS: Final = _SMOOTH | {"copeland"}
 """Methods with normal intervals from draws of posterior margins. A Copeland score is bounded, so percentiles of its draws lie towards the
 middle and miss true scores near the bounds."""
+_SUPPORTS: Final = frozenset({"maximal_lottery", "nash_average_agents"})
+"""Methods that give most agents one rating: that of all agents in, or out of, the support of an equilibrium."""
 _UPPER: Final = 0.975
 """Quantile at the upper end of a 95 % interval."""
 _JUMPS: Final = "; ratings of this method can jump where data move a little: how often refits came out so is no proven coverage"
@@ -60,6 +62,11 @@ def normal_reach(method: Method, source: Resampling) -> float:
         return 0.0
     n = source.units
     return sqrt(n / (n - 1)) * float(scipy.special.stdtrit(n - 1, _UPPER) / scipy.special.ndtri(_UPPER)) if n else 1.0
+
+
+def has_differences(method: Method) -> bool:
+    """Whether differences of a method's ratings say how sure an order is (`simultaneous_ranks_of_draws`)."""
+    return method.name not in _SUPPORTS
 
 
 def possible_ratings(method: Method, agents: int) -> tuple[float, float]:

@@ -120,7 +120,8 @@ class SolvedRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag
         epoch: Epoch of the shard that wrote the record.
         low: Lower end of the rating's interval, if one was computed.
         high: Upper end of this interval.
-        rank_low: Best rank in the rank's interval, if one was computed.
+        rank_low: Best rank in the rank's interval, if one was computed. It holds together with those of all other
+            agents of the board.
         rank_high: Worst rank in this interval.
     """
 

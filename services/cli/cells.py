@@ -114,7 +114,8 @@ def interval_line(intervals: Intervals) -> str:
     of = f" of {intervals.of}" if intervals.of else ""
     replicates = f" of {intervals.replicates} replicates" if intervals.replicates else ""
     missing = f", {intervals.failed} without a result" if intervals.failed else ""
-    return f"{intervals.level:.0%} intervals{of} ({intervals.kind}){replicates}{missing}; assumption: {intervals.assumes}"
+    ranks = "" if intervals.kind == "belief" else "; all ranks are within their intervals at once with the same probability"
+    return f"{intervals.level:.0%} intervals{of} ({intervals.kind}){replicates}{missing}{ranks}; assumption: {intervals.assumes}"
 
 
 def roster_line(extra: Mapping[str, object]) -> str | None:

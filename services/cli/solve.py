@@ -99,8 +99,8 @@ def solve(
         bool,
         typer.Option(
             "--intervals",
-            help="Compute 95 % intervals of ratings and ranks: from the model for bradley_terry and davidson with up to some thousand "
-            "agents, otherwise by refits to resampled data.",
+            help="Compute 95 % intervals of ratings and ranks: from the fit for bradley_terry and davidson with up to 1,000 agents and for "
+            "contextual_bradley_terry, otherwise by refits to resampled data.",
         ),
     ] = False,
     interval_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of the refits in seconds.")] = 60.0,

@@ -159,7 +159,10 @@ def test_a_board_with_intervals_shows_them_and_those_of_ranks(filled: Running, b
         assert page.evaluate("document.querySelector('svg.bar').getAttribute('aria-label')") == "interval 0.2500 to 0.7500"
         page.go("/pools/rps?method=copeland&view=intervals")
         page.wait(
-            "95 % intervals of Copeland, for 2 agents.", "None of these ranks is settled. Possible ranks: paper (1 to 2), rock (1 to 2)."
+            "95 % intervals of Copeland, for 2 agents.",
+            "Each rating is within its line with 95 %.",
+            "None of these ranks is settled. Possible ranks: paper (1 to 2), rock (1 to 2).",
+            "With 95 %, all ranks are within their intervals at once.",
         )
         page.until("document.querySelectorAll('svg.chart .range').length > 0")
         assert page.complaints() == []

@@ -302,7 +302,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rank_before: Rank in the previous solve; absent for an agent that had none, and on live boards.
         earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank the agent, or kept only rows above it.
         earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest half a million duels.
-        rank_low: Best rank in the rank's interval, if one was computed.
+        rank_low: Best rank in the rank's interval, if one was computed. With the probability `level` of `intervals`, all ranks of the board are within their intervals at once.
         rank_high: Worst rank in this interval.
         provisional: Whether there is too little evidence for a rank: the agent has few outcomes, or on solved boards few opponents. Provisional agents follow the settled ones.
         outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Absent on past boards.
@@ -1150,7 +1150,7 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         of: Quantity with the interval, if it is not the rating; otherwise empty.
         assumes: Assumption under which the intervals are valid.
         why_not: Why there are no intervals; None if there are intervals.
-        level: Probability of the intervals. They are central intervals.
+        level: Probability of the intervals. Each rating is within its own with this probability. All ranks of the board are within theirs at once with this probability.
         replicates: Number of refits to resampled data.
         failed: Number of refits without a result.
         settled: Whether the best agents' rank intervals stopped changing. If not, refits ended at a limit of time or number.
@@ -1370,7 +1370,7 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         provisional: Whether there is too little evidence for a rank, as on boards.
         low: Lower end of the rating's interval.
         high: Upper end of this interval.
-        rank_low: Best rank in the rank's interval.
+        rank_low: Best rank in the rank's interval. It holds together with those of all other agents of the board.
         rank_high: Worst rank in this interval.
         deviation: Standard deviation of an online method's belief about the agent.
     """

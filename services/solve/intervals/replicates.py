@@ -16,7 +16,7 @@ import numpy as np
 from ratings_core.analysis import intervals as core
 from ratings_core.methods.refits import LEVEL, TOP, Refits, reach_of, sample
 from ratings_core.methods.registry import Parameters, Taken, taken
-from ratings_core.methods.resampling import Resampling, normal_reach, possible_ratings, resampling
+from ratings_core.methods.resampling import Resampling, has_differences, normal_reach, possible_ratings, resampling
 from ratings_core.problems.inputs import Problem
 from services.boards.result import AgentRow, Intervals, SolveResult
 from services.solve.worker.normal_intervals import with_normal_intervals
@@ -27,7 +27,7 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         low, high: Percentiles of the replicates' ratings; None if no replicate rates the agent.
-        rank_low, rank_high: Percentiles of the replicates' ranks.
+        rank_low, rank_high: Best and worst rank in the interval of the rank. The intervals of all agents hold together.
         reach: Half width of the normal interval: the standard deviation of the replicates' ratings, times Student's quantile. 0 for
             methods whose ratings can jump when the data change a little.
         possible: Least and largest possible rating; normal intervals end there.
@@ -63,18 +63,23 @@ class Facts(NamedTuple):
         about: Kind and assumptions of the resampling.
         reach: Factor of the replicates' deviations in normal intervals (`resampling.normal_reach`); 0 for no normal intervals.
         possible: Least and largest possible rating (`resampling.possible_ratings`).
+        units: Number of units that a replicate draws with replacement (`Resampling.units`).
+        differences: Whether differences of ratings count for ranks (`resampling.has_differences`).
     """
 
     names: tuple[str, ...]
     about: Intervals
     reach: float
     possible: tuple[float, float] = (-inf, inf)
+    units: int = 0
+    differences: bool = True
 
     @classmethod
     def of(cls, prepared: Taken, source: Resampling) -> Self:
         """Facts about a prepared solve and the resampling of its problem."""
         names, method = prepared.problem.names, prepared.method
-        return cls(names, about(source), normal_reach(method, source), possible_ratings(method, len(names)))
+        reach, possible = normal_reach(method, source), possible_ratings(method, len(names))
+        return cls(names, about(source), reach, possible, source.units, has_differences(method))
 
 
 def about(source: Resampling) -> Intervals:
@@ -97,15 +102,21 @@ class Replication(Refits):
     def __init__(self, facts: Facts, result: SolveResult, seconds: float) -> None:
         """Begin without replicates. Raises `InputError` if there are too many agents."""
         at = {name: i for i, name in enumerate(facts.names)}
+        ratings = np.full(len(at), np.nan)
+        for row in result.agents:
+            if row.agent in at and row.rating is not None:
+                ratings[at[row.agent]] = row.rating
         top = np.array([at[row.agent] for row in result.agents[:TOP] if row.agent in at], np.int64)
-        super().__init__(len(facts.names), top, seconds)
+        super().__init__(ratings, top, seconds, units=facts.units, differences=facts.differences)
         self.facts = facts
 
 
 def add_intervals(
     method: str, problem: Problem, parameters: Parameters, result: SolveResult, seconds: float, seed: int | None = None
 ) -> SolveResult:
-    """Add intervals to a result: normal intervals if the method has them, otherwise intervals from replicates.
+    """Add intervals to a result: its own if the method computed some, else normal ones if the method has them, else from replicates.
+
+    So a board and `equirank solve` have the same kind of intervals: the planner leaves a board alone whose method computed its own.
 
     Args:
         method: The solved method.
@@ -118,6 +129,8 @@ def add_intervals(
     Raises:
         InputError: The problem cannot be resampled.
     """
+    if isinstance(result.intervals, Intervals):
+        return result
     if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
         return normal
     prepared = taken(method, problem, parameters)

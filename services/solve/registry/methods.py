@@ -153,7 +153,6 @@ def _kind_of(problem: Problem) -> str:
 
 def _agent_rows(names: Sequence[str], rated: Rated, ranking: Ranking, ties: Ties) -> list[AgentRow]:
     ranks = _ranks(ranking, ties)
-    ends: Mapping[str, tuple[int | None, int | None]] = rated.extra.get("rank_intervals", {})  # type: ignore[assignment]
     return [
         AgentRow(
             agent=names[i],
@@ -161,8 +160,8 @@ def _agent_rows(names: Sequence[str], rated: Rated, ranking: Ranking, ties: Ties
             rank=ranks[i],
             low=None if rated.low is None else _number(rated.low, i),
             high=None if rated.high is None else _number(rated.high, i),
-            rank_low=ends.get(names[i], (None, None))[0],
-            rank_high=ends.get(names[i], (None, None))[1],
+            rank_low=None if rated.rank_low is None else int(rated.rank_low[i]),
+            rank_high=None if rated.rank_high is None else int(rated.rank_high[i]),
         )
         for i in ranking.ids.tolist()
     ]

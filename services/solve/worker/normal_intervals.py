@@ -18,7 +18,6 @@ from ratings_core.solution import Floats
 from services.boards.result import Intervals, SolveResult
 
 NORMAL_METHODS: Final = frozenset({"bradley_terry", "davidson"})
-_RANKS: Final = "; the intervals of ranks hold together"
 
 
 def with_normal_intervals(method: str, problem: Problem, parameters: Parameters, result: SolveResult) -> SolveResult | None:
@@ -67,7 +66,7 @@ def _with_rows(result: SolveResult, taken: Taken, counts: MetPairs, groups: Sequ
         )
         for row in result.agents
     ]
-    description = Intervals(kind="clustered" if groups else "sandwich", assumes=assumed(taken.problem, taken.method) + _RANKS, settled=True)
+    description = Intervals(kind="clustered" if groups else "sandwich", assumes=assumed(taken.problem, taken.method), settled=True)
     return msgspec.structs.replace(result, agents=rows, intervals=description)
 
 

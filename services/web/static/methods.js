@@ -129,6 +129,11 @@ export function computed(kind) {
   return INTERVALS[kind] ?? kind;
 }
 
+/** @param {number} level Per cent. @returns {string} What the intervals of ranks of a board promise, which is the same for all methods. */
+export function ranksHold(level) {
+  return `With ${level} %, all ranks are within their intervals at once.`;
+}
+
 /** @type {Record<string, string>} */
 const CHECKS = {
   exact: "The result was computed exactly, without rounding in the order of agents.",

@@ -204,7 +204,9 @@ def test_intervals_add_their_own_fields_and_say_what_they_assume(run: Any) -> No
     assert (found["intervals"]["kind"], found["intervals"]["level"]) == ("tasks", 0.95)
     assert "tasks drawn at random" in found["intervals"]["assumes"]
     assert all({"rank_low", "rank_high"} <= set(row) for row in found["agents"])
-    assert "copeland on scores" in run("scores", "--method", "copeland", "--intervals")[1]
+    shown = run("scores", "--method", "copeland", "--intervals")[1]
+    assert "copeland on scores" in shown
+    assert "all ranks are within their intervals at once with the same probability" in " ".join(shown.split())
     code, _, err = run("margins", "--method", "copeland", "--intervals")
     assert (code, err.count("\n")) == (2, 1)
     assert "margins have no number of games" in err

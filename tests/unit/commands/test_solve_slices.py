@@ -152,7 +152,11 @@ def test_features_can_be_solved_slice_by_slice_and_resampled(run: Any) -> None:
     arguments = ("--method", "contextual_bradley_terry", "--feature", "len_a~len_b", "--slice-by", "language", "--format", "json")
     both = answers(run(as_csv(rows), *arguments)[1])
     assert [one["extra"]["slice"]["value"] for one in both] == ["de", "en"]
-    resampled = answers(run(as_csv(rows), *arguments, "--intervals", "--interval-seconds", "600")[1])
+    asked = answers(run(as_csv(rows), *arguments, "--intervals")[1])
+    assert [one["intervals"]["kind"] for one in asked] == ["sandwich"] * 2, "those of the fit, which boards show"
+    assert [one["agents"] for one in asked] == [one["agents"] for one in both]
+    refits = ("--intervals", "--interval-seconds", "600", "--param", "standard_errors=none")
+    resampled = answers(run(as_csv(rows), *arguments, *refits)[1])
     assert [one["intervals"]["kind"] for one in resampled] == ["clustered"] * 2
     for one, again in zip(both, resampled, strict=True):
         widths = [[row["high"] - row["low"] for row in sorted(told["agents"], key=lambda row: row["agent"])] for told in (one, again)]

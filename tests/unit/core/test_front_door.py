@@ -285,7 +285,15 @@ def test_intervals_of_bradley_terry_and_of_refits() -> None:
     assert row.low is not None
     assert row.high is not None
     assert row.low < row.rating < row.high
-    assert refits["ann"].rank_low <= refits["ann"].rank <= refits["ann"].rank_high
+    assert row.rank_low is not None
+    assert row.rank_high is not None
+    assert row.rank_low <= row.rank <= row.rank_high
+
+
+def test_a_row_without_an_interval_of_its_rank_has_none() -> None:
+    for rating in (rate(PAIRS), rate(PAIRS, "glicko2")):
+        assert (rating["ann"].rank_low, rating["ann"].rank_high) == (None, None)
+        assert "rank_low" not in rating.table().column_names
 
 
 def test_intervals_that_are_not_to_be_had_are_said() -> None:

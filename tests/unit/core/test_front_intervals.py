@@ -1,9 +1,16 @@
-"""Intervals of the front door: of plain duels those of the sandwich over single games, of other games those of random groups."""
+"""Intervals of the front door: of plain duels those of the sandwich over single games, of other games those of random groups.
+
+Those of ranks hold together, whatever they come from.
+"""
 
 import numpy as np
 import pytest
 
 from ratings_core import rate
+from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks, simultaneous_ranks_of_errors
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
+from ratings_core.batch.comparisons import Comparisons
+from ratings_core.batch.contextual import contextual_bradley_terry
 from ratings_core.formats.options import ReadOptions
 
 AGENTS = 12
@@ -61,3 +68,46 @@ def test_intervals_of_games_with_weights_are_those_of_groups(weight: float) -> N
     np.testing.assert_allclose(weighed.ratings, plain.ratings, atol=1e-6)
     ratio = float(np.mean((weighed.high - weighed.low) / (plain.high - plain.low)))
     assert 0.8 < ratio < 1.3
+
+
+def compared(games: list[tuple[str, str, float]], names: tuple[str, ...]) -> Comparisons:
+    at = {name: i for i, name in enumerate(names)}
+    first, second = (np.array([at[game[side]] for game in games]) for side in (0, 1))
+    return Comparisons(len(names), first, second, np.array([game[2] for game in games]), np.arange(len(games)), np.ones(len(games)))
+
+
+def test_ranks_of_ratings_with_features_hold_together_by_the_covariance_of_their_fit() -> None:
+    games = battles(900)
+    longer = np.random.default_rng(1).normal(size=len(games))
+    table = {"first": [a for a, _, _ in games], "second": [b for _, b, _ in games], "result": [r for _, _, r in games], "longer": longer}
+    rating = rate(table, "contextual_bradley_terry", features=["longer"], intervals=True)
+    fit = contextual_bradley_terry(compared(games, rating.names), longer[:, None])
+    first, last = simultaneous_ranks(fit.ratings, fit.covariance[:AGENTS, :AGENTS])
+    assert rating.rank_low is not None
+    assert rating.rank_high is not None
+    assert (rating.rank_low.tolist(), rating.rank_high.tolist()) == (first.tolist(), last.tolist())
+    assert (first < last).any()
+    assert rating["m00"].rank_low == first[0]
+    assert rating.table().column_names[-2:] == ["rank_low", "rank_high"]
+
+
+def test_standard_errors_of_a_fit_give_the_ranks_that_its_intervals_do() -> None:
+    games = battles(900)
+    rating = rate(games, standard_errors="sandwich")
+    fit = bradley_terry(compared(games, rating.names), options=BradleyTerryOptions(standard_errors="sandwich"))
+    assert fit.covariance is not None
+    assert rating.rank_low is not None
+    assert rating.rank_low.tolist() == simultaneous_ranks(fit.ratings, fit.covariance)[0].tolist()
+    with_intervals = rate(games, intervals=True)
+    assert with_intervals.rank_low is not None
+    assert with_intervals.rank_low.tolist() == rating.rank_low.tolist()
+
+
+def test_more_agents_than_pairs_are_compared_for_have_ranks_by_their_standard_errors() -> None:
+    around = [(f"m{i:04}", f"m{(i + 1) % (PAIRED_AGENTS + 1):04}") for i in range(PAIRED_AGENTS + 1)]
+    games = [(a, b, result) for i, (a, b) in enumerate(around) for result in [1.0] * (40 if i % 2 else 2) + [0.0] * 2]
+    rating = rate(games, standard_errors="fisher")
+    fit = bradley_terry(compared(games, rating.names), options=BradleyTerryOptions(standard_errors="fisher"))
+    assert fit.standard_error is not None
+    assert rating.rank_low is not None
+    assert rating.rank_low.tolist() == simultaneous_ranks_of_errors(fit.ratings, fit.standard_error)[0].tolist()

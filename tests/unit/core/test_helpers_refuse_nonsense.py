@@ -10,7 +10,13 @@ import pytest
 from ratings_core.analysis.contributions import contributions
 from ratings_core.analysis.intervals import including, intervals_of, replicate_intervals, replicate_weights
 from ratings_core.analysis.jackknife import jackknife_intervals
-from ratings_core.analysis.normal_intervals import normal_intervals, simultaneous_ranks
+from ratings_core.analysis.normal_intervals import normal_intervals
+from ratings_core.analysis.rank_intervals import (
+    simultaneous_ranks,
+    simultaneous_ranks_of_deviations,
+    simultaneous_ranks_of_draws,
+    simultaneous_ranks_of_errors,
+)
 from ratings_core.analysis.resampling import PairGroups, drawn_columns, poisson_pairs, poisson_places, poisson_weights
 from ratings_core.arrays.arena import pack
 from ratings_core.batch.comparisons import Comparisons
@@ -70,6 +76,9 @@ SUBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "replicate_weights": (replicate_weights, {"key": KEY, "seed": 0, "replicate": 0}),
     "normal_intervals": (normal_intervals, {"counts": PAIRS, "theta": np.zeros(3), "nu": None, "groups": ()}),
     "simultaneous_ranks": (simultaneous_ranks, {"theta": np.zeros(3), "covariance": np.eye(3), "freedom": None}),
+    "simultaneous_ranks_of_errors": (simultaneous_ranks_of_errors, {"theta": np.zeros(3), "error": np.ones(3), "freedom": None}),
+    "simultaneous_ranks_of_deviations": (simultaneous_ranks_of_deviations, {"theta": np.zeros(3), "deviations": np.ones((2, 3))}),
+    "simultaneous_ranks_of_draws": (simultaneous_ranks_of_draws, {"draws": RATED, "ranks": RANKED, "estimate": None, "units": 2}),
     "posterior_copeland": (posterior_copeland, {"margins": MARGINS}),
     "posterior_lottery": (posterior_lottery, {"margins": MARGINS}),
     "PosteriorMargins.rows": (MARGINS.rows, {"agents": np.array([0])}),
@@ -166,7 +175,7 @@ OF_BELIEFS = SIGNED_OF_BELIEFS | {
 ACCEPTED = {
     "nothing": {"intervals_of-ranks", "normal_intervals-nu", "simultaneous_ranks-freedom", "Outcome-task", "OutcomeBatch.of-tasks"}
     | {"Roster.names-ids", "PairTally.counts-buckets", "BeliefModel-period_seconds", "BeliefModel.deviation-time"}
-    | {"BeliefModel.interval-time"},
+    | {"BeliefModel.interval-time", "simultaneous_ranks_of_errors-freedom", "simultaneous_ranks_of_draws-estimate"},
     "a broken number": {"normal_intervals-nu", "MarginDraws.of-prior", "Reading.provisional-deviation", "Deadline.within-max_seconds"}
     | {"weight of a Ballot-weight"}
     | OF_BELIEFS,

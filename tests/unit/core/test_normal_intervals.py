@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm, studentized_range
+from scipy.stats import norm
 from scipy.stats import t as student
 
-from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals, simultaneous_ranks
+from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals
+from ratings_core.analysis.rank_intervals import simultaneous_ranks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.davidson import davidson
@@ -108,18 +109,13 @@ def test_ranks_of_agents_far_apart_are_certain_and_of_equal_ones_are_open() -> N
     assert [side.tolist() for side in open_] == [[1, 1, 1], [3, 3, 3]]
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.85, 0.9, 0.95])
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
 @pytest.mark.parametrize("freedom", [None, 9])
-def test_differences_are_certain_from_the_studentized_range_of_the_level_asked_for(level: float, freedom: int | None) -> None:
-    """Ratings with independent errors of one size: drawn without degrees of freedom, by Bonferroni's bound with them."""
-    m = 5
-    critical = (
-        studentized_range.ppf(level, m, np.inf) if freedom is None else np.sqrt(2) * student.ppf(1 - (1 - level) / (m * (m - 1)), freedom)
-    )
-    for share, worst in ((0.97, m), (1.03, 1)):
-        theta = np.append(np.zeros(m - 1), share * critical)
-        low, high = simultaneous_ranks(theta, np.eye(m), level=level, freedom=freedom)
-        assert (low[-1], high[-1]) == (1, worst)
+def test_of_two_agents_the_order_is_sure_from_the_quantile_of_the_level_asked_for(level: float, freedom: int | None) -> None:
+    critical = np.sqrt(2) * (norm.ppf((1 + level) / 2) if freedom is None else student.ppf((1 + level) / 2, freedom))
+    for share, worst in ((0.97, 2), (1.03, 1)):
+        low, high = simultaneous_ranks(np.array([0.0, share * critical]), np.eye(2), level=level, freedom=freedom)
+        assert (low[1], high[1]) == (1, worst)
 
 
 @pytest.mark.parametrize("wins", [29, 30, 33, 35])

@@ -114,6 +114,16 @@ def test_the_task_of_a_solve_reads_the_features_of_the_checkpoint(tmp_path: Path
     assert rows == solve(state).agents
     assert all(row.outcomes and row.opponents for row in found.result.agents)
     given = with_groups(problem_for(METHOD, Kind.GAMES, state.arrays()), state.arrays())
-    told = add_intervals(METHOD, given, PRIOR, found.result, 600.0).intervals
-    assert isinstance(told, Intervals)
-    assert told.kind == "clustered"
+    told = add_intervals(METHOD, given, PRIOR, found.result, 600.0)
+    assert told == found.result, "the board of a server shows the intervals of the fit, and so does `equirank solve --pool --intervals`"
+    assert isinstance(told.intervals, Intervals)
+    assert (told.intervals.kind, told.intervals.level) == ("sandwich", 0.95)
+    assert all((row.rank_low or 0) <= row.rank <= (row.rank_high or 0) for row in told.agents)
+
+
+def test_a_fit_without_standard_errors_has_intervals_of_refits() -> None:
+    state = pool()
+    given = problem_for(METHOD, Kind.GAMES, state.arrays())
+    found = add_intervals(METHOD, given, {**PRIOR, "standard_errors": "none"}, solve(state, standard_errors="none"), 600.0)
+    assert isinstance(found.intervals, Intervals)
+    assert found.intervals.kind == "clustered"

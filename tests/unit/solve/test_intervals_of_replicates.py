@@ -173,17 +173,40 @@ def test_intervals_are_the_same_for_the_same_data_and_contain_the_estimate() -> 
         assert (row.rank_low or 0) <= row.rank <= (row.rank_high or 0)
 
 
+def test_ranks_of_a_lottery_with_a_certain_winner_are_certain() -> None:
+    """Differences from a single agent that sometimes wins would leave all of them open."""
+    wins = np.triu(np.full((5, 5), 30.0), 1)
+    wins[1, 2:] = 15.0
+    wins[2:, 1] = 15.0
+    problem = PairsInput(tuple("abcde"), PairCounts.from_dense(wins))
+    rows = add_intervals("maximal_lottery", problem, {}, methods.solve("maximal_lottery", problem), 3600.0).agents
+    assert [(row.agent, row.rank_low, row.rank_high) for row in rows] == [("a", 1, 1), *((name, 2, 2) for name in "bcde")]
+
+
+@pytest.mark.parametrize("method", ["copeland", "schulze", "uniform"])
+def test_ranks_of_equal_agents_are_open(method: str) -> None:
+    """Draws repeat the order of the data, which is chance among equal agents."""
+    rng = np.random.default_rng(6)
+    if method == "uniform":
+        problem: methods.Problem = ScoresInput(tuple("abcdefgh"), tuple(map(str, range(30))), rng.normal(size=(8, 30)))
+    else:
+        wins = np.triu(rng.binomial(40, 0.5, (8, 8)), 1).astype(float)
+        problem = PairsInput(tuple("abcdefgh"), PairCounts.from_dense(wins + np.triu(40 - wins, 1).T))
+    rows = add_intervals(method, problem, {}, methods.solve(method, problem), 3600.0).agents
+    assert {row.rank_low for row in rows} == {1}
+
+
 def begun(agents: int, seconds: float, top: int = 2) -> Replication:
     """A replication without replicates. top: number of agents on the board."""
     names = tuple(map(str, range(agents)))
-    rows = [AgentRow(agent=name, rating=0.0, rank=1) for name in names[:top]]
+    rows = [AgentRow(agent=name, rating=-float(rank), rank=rank) for rank, name in enumerate(names[:top], 1)]
     board = SolveResult(method="copeland", input="pairs", agents=rows, seconds=0.0, status="optimal",
                         certificate=CertificateRow(kind="exact", value=0.0))  # fmt: skip
     return Replication(Facts(names, Intervals(kind="cells"), 0.0), board, seconds)
 
 
 def one(ranks: list[list[int]], seconds: float = 0.0, failed: int = 0) -> Sample:
-    return Sample(np.array(ranks, float), np.array(ranks, np.int64), failed, seconds)
+    return Sample(-np.array(ranks, float), np.array(ranks, np.int64), failed, seconds)
 
 
 def test_their_number_doubles_until_the_widest_rank_interval_of_the_top_stays() -> None:

@@ -2,7 +2,7 @@
 import { Live, boardUrl, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, date, nameOf, some, today, whole } from "../format.js";
-import { computed, cycleSays, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, title } from "../methods.js";
+import { computed, cycleSays, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times, said } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -332,6 +332,7 @@ class Table extends Component {
 /** What has to be known to read a board: its intervals, who is not rated, features. @param {{board: any}} props */
 function Notes({ board }) {
   const { extra = {}, intervals } = board;
+  const level = Math.round(100 * (intervals?.level ?? 0.95));
   const notes = [];
   if (extra.roster) notes.push(`Only the ${extra.roster.agents} ${extra.roster.by} agents are rated; ${whole(extra.roster.left_out)} are left out.`);
   if (extra.unrated_because) notes.push(`– no rating: ${extra.unrated_because}`);
@@ -340,7 +341,7 @@ function Notes({ board }) {
     notes.push(`feature ${one.feature}: ${coefficient} logits per unit, 95 % interval ${low} to ${high}`);
   }
   if (intervals?.kind === "none") notes.push(`no intervals: ${intervals.why_not}`);
-  else if (intervals) notes.push(`${Math.round(100 * (intervals.level ?? 0.95))} % intervals${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.`);
+  else if (intervals) notes.push(`${level} % intervals${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.${(board.rows ?? []).some((/** @type {any} */ row) => typeof row.rank_low === "number") ? ` ${ranksHold(level)}` : ""}`);
   return notes.length ? html`<ul class="notes">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null;
 }
 

@@ -3,7 +3,7 @@ import { Live, boardUrl, pauseOf } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, scale, ticks, wrapped } from "../chart.js";
 import { count, leftOut, nameOf, shower, some, whole } from "../format.js";
-import { title } from "../methods.js";
+import { ranksHold, title } from "../methods.js";
 import { missing } from "../past.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
@@ -29,20 +29,24 @@ export default class Intervals extends Live {
     const table = [["rank", "agent", "rating", "low", "high", "rank_low", "rank_high"], ...rows.map((/** @type {any} */ row) => [row.rank, row.agent, row.rating, row.low, row.high, row.rank_low, row.rank_high])];
     const among = rows.length < board.total ? `the first ${whole(rows.length)} of ${count(board.total, "agent")}; the others are not drawn` : count(rows.length, "agent");
     const level = Math.round(100 * (board.intervals?.level ?? 0.95));
-    return html`<${Figure} title="How sure the ratings are" says=${`${level} % intervals of ${name}, for ${among}. Where two lines overlap, the order of the two is not settled. ${settled(rows)} ${leftOut(hiddenAmong(board, AGENTS))}`} file=${`${pool}-${summary.method}-intervals`} table=${table} link=${`${link}&method=${summary.method}`}>
+    return html`<${Figure} title="How sure the ratings are" says=${`${level} % intervals of ${name}, for ${among}. Each rating is within its line with ${level} %. ${settled(rows, level)} ${leftOut(hiddenAmong(board, AGENTS))}`} file=${`${pool}-${summary.method}-intervals`} table=${table} link=${`${link}&method=${summary.method}`}>
       <${Sized}>${(/** @type {number} */ width) => chart(rows, width, name)}<//><//>`;
   }
 }
 
-/** Which ranks of the drawn rows are certain, and between which ranks the others are. `settled_ranks` counts also rows that are not drawn. @param {any[]} rows */
-function settled(rows) {
+/**
+ * Which ranks of the drawn rows are certain, and between which ranks the others are. `settled_ranks` counts also rows that are not drawn.
+ * @param {any[]} rows @param {number} level Per cent.
+ */
+function settled(rows, level) {
   const ranked = rows.filter((row) => typeof row.rank_low === "number");
   if (!ranked.length) return "";
+  const together = ranksHold(level);
   const open = ranked.filter((row) => row.rank_low !== row.rank_high).map((row) => `${nameOf(row)} (${whole(row.rank_low)} to ${whole(row.rank_high)})`);
-  if (!open.length) return "All of these ranks are settled.";
+  if (!open.length) return `All of these ranks are settled. ${together}`;
   const certain = ranked.length - open.length;
   const first = certain ? `${whole(certain)} of these ${whole(ranked.length)} ranks ${certain === 1 ? "is" : "are"} settled.` : "None of these ranks is settled.";
-  return `${first} Possible ranks${certain ? " of the others" : ""}: ${some(open)}.`;
+  return `${first} Possible ranks${certain ? " of the others" : ""}: ${some(open)}. ${together}`;
 }
 
 /** @param {any[]} rows @param {number} width @param {string} name */
