@@ -146,7 +146,9 @@ export default class PoolPage extends Live {
     const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
     const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
     const past = chosen.season || chosen.at;
-    return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
+    const unanswered = boards.filter((one) => one.status === "not_applicable" && one !== board);
+    return html`<nav class="methods" aria-label="Methods"><ul>${boards.filter((one) => !unanswered.includes(one)).map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
+      ${unanswered.length && !chosen.embed ? html`<p class="soft small">Not applicable here: ${unanswered.map((one, i) => html`${i ? ", " : ""}<a key=${one.method} href=${withQuery({ method: one.method })} onClick=${follow} title=${one.error}>${title(one.method)}</a>`)}</p>` : null}
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
         ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
