@@ -123,15 +123,17 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class GamesRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's games at a checkpoint. A game of weight 1 counts 1; games in a team, and games in dropped time buckets, are not counted.
+    """An agent's games at a checkpoint. A game of weight 1 counts 1; games in dropped time buckets are not counted.
 
     Attributes:
         position: Log offset up to which games were counted.
         age_seconds: Seconds since the checkpoint was written.
         games: All games.
-        wins: Games in which the agent was alone in first place.
-        draws: Games in which the agent shared the first place.
+        wins: Games in which the agent's side was alone in first place.
+        draws: Games in which the agent's side shared the first place.
         losses: Games in which another side was placed before it.
+        team_games: Games of these in which its side had more agents. None in a pool that does not count them (`team_records` of its
+            settings): then `games` are those that the agent played alone.
     """
 
     position: int
@@ -140,6 +142,7 @@ class GamesRecord(msgspec.Struct, frozen=True, kw_only=True):
     wins: float
     draws: float
     losses: float
+    team_games: float | None
 
 
 class TaskPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,7 +262,7 @@ class OpponentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's opponents, most games first.
+    """An agent's opponents, most games first. A game counts for two agents that were both sides alone.
 
     Attributes:
         pool: Name of the pool.
@@ -269,6 +272,8 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
         age_seconds: Seconds since the checkpoint was written.
         method: Online method of the expected scores; None if no method forecasts.
         total: Number of all opponents.
+        team_games: The agent's games in teams, which count for no opponent; a game of weight 1 counts 1. None as in `GamesRecord`, and for
+            an agent that is newer than the checkpoint.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
@@ -282,6 +287,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
     age_seconds: float
     method: str | None
     total: int
+    team_games: float | None
     opponents: list[OpponentRow]
     next: str | None
     slice: str | msgspec.UnsetType = msgspec.UNSET
@@ -495,6 +501,7 @@ def opponent_list(
         age_seconds=reading.age(now, index.written_at),
         method=chosen,
         total=len(met.agent),
+        team_games=None if agent is None else _team_games(index, agent),
         opponents=[
             OpponentRow(agent=a, games=g, wins=w, draws=d, losses=x, expected_score=e)
             for a, g, w, d, x, e in each
@@ -665,9 +672,15 @@ def _record(index: AgentIndex | NoIndex, name: str, now: float) -> tuple[GamesRe
         best = places[:_TASKS_LISTED]
         return None, ScoresRecord(position=position, age_seconds=age, tasks=tasks, measurements=measured, best=best, worst=worst), None
     results = index.results(agent)
-    games, wins, draws, losses = (float(outcomes_of(weight)) for weight in (sum(results), *results))
-    record = GamesRecord(position=position, age_seconds=age, games=games, wins=wins, draws=draws, losses=losses)
+    games, wins, draws, losses = (float(outcomes_of(weight)) for weight in (results.games, *results))
+    in_teams = _team_games(index, agent)
+    record = GamesRecord(position=position, age_seconds=age, games=games, wins=wins, draws=draws, losses=losses, team_games=in_teams)
     return record, None, None
+
+
+def _team_games(index: AgentIndex, agent: int) -> float | None:
+    in_teams = index.results_in_teams(agent)
+    return None if in_teams is None else float(outcomes_of(in_teams.games))
 
 
 def _checksum(text: str) -> int:

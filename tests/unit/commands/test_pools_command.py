@@ -25,7 +25,7 @@ from services.runtime.settings import Settings
 from services.wire.pools import Kind
 from tests.support.boards import head_of
 
-NEW = FoldSettings().with_default_methods(Kind.GAMES)
+NEW = FoldSettings().with_defaults(Kind.GAMES)
 """Settings of a new pool of games."""
 
 
