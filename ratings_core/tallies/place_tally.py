@@ -47,7 +47,8 @@ class PlaceTally(Tally):
     arrays, key is agent * 2**24 + sides * 2**16 + ahead * 2**8 + tied.
     """
 
-    _counts_teams: ClassVar[bool] = False
+    counts_teams: ClassVar[bool] = False
+    """Whether members of teams get counts, in place of agents that are a side alone."""
 
     def __init__(self) -> None:
         super().__init__(Slabs(("weight",)))
@@ -65,10 +66,10 @@ class PlaceTally(Tally):
 
     def _add_group(self, columns: Any, group: Group) -> None:
         slab, done = self.slabs.at(group.bucket), 0
-        starts = columns.agent_start[columns.side_start] if self._counts_teams else columns.side_start  # of what outcomes add at most
+        starts = columns.agent_start[columns.side_start] if self.counts_teams else columns.side_start  # of what outcomes add at most
         while True:
             with slab.undo(lambda: in_all(starts, group)) as undo:
-                done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns, self._counts_teams, undo)
+                done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns, self.counts_teams, undo)
             if done == len(group.select):
                 break
             slab.reserve(int(starts[group.select[done] + 1] - starts[group.select[done]]))
@@ -77,7 +78,7 @@ class PlaceTally(Tally):
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`, which must use the same ids of agents. Raises `InputError` if it counts other sides."""
-        if checks.instance("other", other, PlaceTally)._counts_teams != self._counts_teams:
+        if checks.instance("other", other, PlaceTally).counts_teams != self.counts_teams:
             raise InputError("other", other, f"must be a {type(self).__name__}")
         super().merge(other)
 
@@ -102,7 +103,7 @@ class PlaceTally(Tally):
 class TeamTally(PlaceTally):
     """As `PlaceTally`, of the members of teams: only sides of more than one agent get counts, one for each member."""
 
-    _counts_teams: ClassVar[bool] = True
+    counts_teams: ClassVar[bool] = True
 
 
 @kernel

@@ -31,7 +31,11 @@ Weights: TypeAlias = NDArray[np.int64]
 _NAMES: Final = ("agents.bytes", "agents.start", "activity")
 _TALLIES: Final = {
     Kind.GAMES: (
-        "pairs.start", "pairs.key", "pairs.wins", "pairs.losses", "pairs.ties",
+        "pairs.start",
+        "pairs.key",
+        "pairs.wins",
+        "pairs.losses",
+        "pairs.ties",
         *(f"{tally}.{name}" for tally in ("places", "teams") for name in ("start", "key", "weight")),
     ),
     Kind.SCORES: ("scores.start", "scores.key", "scores.weight", "scores.total", "tasks.bytes", "tasks.start"),

@@ -81,7 +81,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return {method: {} for method in _UNNAMED_METHODS} if kind is Kind.GAMES else {}
 
     def with_defaults(self, kind: Kind, standing: "FoldSettings | None" = None) -> Self:
-        """These settings for a record of a pool of this kind: with the online methods and `team_records` of new pools, if they are left out.
+        """These settings for a record of a pool of this kind: with the online methods and `team_records` of new pools, if left out.
 
         standing: Settings that these replace. What is null there, because an earlier release wrote it, stays null. None for a new pool.
         """
@@ -95,7 +95,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return getattr(self, name) is None and (standing is None or getattr(standing, name) is not None)
 
     def has_asked(self, asked: "FoldSettings", kind: Kind) -> bool:
-        """Whether a pool of this kind with these recorded settings is the one that `asked` asks for. What `asked` leaves out may be anything."""
+        """Whether these are the recorded settings of a pool of this kind that `asked` asks for. What it leaves out may be anything."""
         recorded = replace(self, online=self.methods(kind), team_records=bool(self.team_records))
         left_out = [name for name in ("online", "team_records") if getattr(asked, name) is None]
         return recorded == replace(asked, **{name: getattr(recorded, name) for name in left_out})

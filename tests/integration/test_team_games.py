@@ -25,6 +25,7 @@ from tests.support.worker import HOME, counted, differences, published, until, w
 GAMES = [msgspec.structs.replace(game, tags={"map": ("north", "south")[at % 2]}) for at, game in enumerate(team_games(POOL, 200))]
 FOLD = FoldSettings(online={"elo": {}, "sco": {}}, slices={"map": ("elo",)})
 PLACES_METHODS = {"borda": {}}
+RECORD = ("games", "wins", "draws", "losses")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_every_agent_has_the_record_of_its_sides(installed: tuple[Settings, Log]
     for row in get(client, "/boards/elo", count=100)["rows"]:
         games = get(client, f"/agents/{row['agent']}")["games"]
         assert {name: games[name] for name in wanted[row["agent"]]} == wanted[row["agent"]]
-        assert [row[name] for name in ("games", "wins", "draws", "losses")] == [games[name] for name in ("games", "wins", "draws", "losses")]
+        assert {name: row[name] for name in RECORD} == {name: games[name] for name in RECORD}
         met = get(client, f"/agents/{row['agent']}/opponents")
         assert (met["opponents"], met["team_games"]) == ([], games["games"])
     assert len(get(client, "/boards/elo", count=100, min_games=1)["rows"]) == len(wanted)
@@ -129,4 +130,4 @@ def test_a_pool_of_an_earlier_release_counts_them_from_its_next_generation_on(tm
 
 def _record(client: httpx.Client, agent: str) -> dict[str, float]:
     games = get(client, f"/agents/{agent}")["games"] or {}
-    return {name: games.get(name) for name in ("games", "wins", "draws", "losses", "team_games")}
+    return {name: games.get(name) for name in (*RECORD, "team_games")}

@@ -70,6 +70,7 @@ SUBJECTS: dict[str, tuple[Callable[[], Any], Any]] = {
     "places of teams": (TeamTally, GAMES),
     "scores": (ScoreTable, MEASUREMENTS),
 }
+THREE_SIDES = Outcome((Side(("a",), 1), Side(("b",), 2), Side(("c", "d"), 3)))
 EXACT = [name for name in SUBJECTS if name != "scores"]
 
 
@@ -158,7 +159,7 @@ def test_a_wrong_bucket_column_is_refused_and_counts_nothing(subject: str) -> No
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_arrays_of_no_tally_are_refused(subject: str) -> None:
     make, _ = SUBJECTS[subject]
-    event = (Scores("x", (("a", 1.0), ("b", 2.0))), 0) if subject == "scores" else (Outcome((Side(("a",), 1), Side(("b",), 2))), 0)
+    event = (Scores("x", (("a", 1.0), ("b", 2.0))), 0) if subject == "scores" else (THREE_SIDES, 0)
     tally = add(make(), [event])
     good = tally.arrays()
     weight = "wins" if "wins" in good else "weight"
@@ -179,7 +180,7 @@ def test_arrays_of_no_tally_are_refused(subject: str) -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_cell_near_overflow_refuses_more(subject: str) -> None:
     make, _ = SUBJECTS[subject]
-    event = (Scores("x", (("a", 1.0),)), 0) if subject == "scores" else (Outcome((Side(("a",), 1), Side(("b",), 2))), 0)
+    event = (Scores("x", (("a", 1.0),)), 0) if subject == "scores" else (THREE_SIDES, 0)
     tally = add(make(), [event])
     arrays = tally.arrays()
     weight = "wins" if "wins" in arrays else "weight"
@@ -382,9 +383,7 @@ def test_columns_that_count_no_pairs_are_refused() -> None:
 
 @pytest.mark.parametrize("make", [PlaceTally, TeamTally])
 @given(GAMES, st.none() | st.dictionaries(BUCKETS, st.sampled_from([0.0, 0.5, 1.0, 3.0])))
-def test_place_counts_equal_the_twin(
-    make: type[PlaceTally], events: list[tuple[Outcome, int]], weights: dict[int, float] | None
-) -> None:
+def test_place_counts_equal_the_twin(make: type[PlaceTally], events: list[tuple[Outcome, int]], weights: dict[int, float] | None) -> None:
     expected: dict[Any, float] = defaultdict(float)
     for outcome, bucket in events:
         places = [side.place for side in outcome.sides]

@@ -110,7 +110,7 @@ def test_what_does_not_apply_says_why(wins: np.ndarray, outcomes: int, part: str
 
 
 def test_boards_that_rest_on_no_result_are_not_compared() -> None:
-    """A kept answer of an earlier release by pairs, of a pool whose games are all between teams, and the board of a method without an answer."""
+    """Answers by pairs that an earlier release gave a pool of team games, and the board of a method without an answer."""
     ranks = {name: at for at, name in enumerate(NAMES[:4], 1)}
     standings = [RankedBoard(method, 1, ranks) for method in ("elo", "sco", "copeland", "plurality")]
     nowhere = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
