@@ -302,9 +302,9 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         organisation: Organisation behind the agent.
         licence: Licence of the agent, such as `Apache-2.0`.
         tags: Key -> value.
-        games: Games that the agent played alone, up to `games_position` of the board; a game of weight 2 counts 2.
-        wins: Games in which it was alone in first place.
-        draws: Games in which it shared the first place.
+        games: Its games up to `games_position` of the board; a game of weight 2 counts 2. Games in teams are included if the pool's setting `team_records` is on.
+        wins: Games in which its side was alone in first place.
+        draws: Games in which its side shared the first place.
         losses: Games in which another side was placed before it.
         last_played: Time of its newest outcome up to `games_position`, in seconds since 1970. Absent if this outcome is older than the newest half a million duels of the pool, or its history is not kept.
         filter_place: Place among the agents that match the filters of the request, 1 for the best. Equal ratings have different places.
@@ -801,6 +801,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for games, and a request for the pool's next generation that leaves it out keeps it null.
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or with weights.
+        team_records: Whether to count the places of agents in teams, too, so that records of games, and filters by a number of games, include games in teams. Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
         features: Names of numbers in the `meta` of games, which methods with covariates use.
         feature_window: Largest number of games whose features are kept; the newest ones.
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
@@ -816,6 +817,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     online: dict[str, dict[str, float]] | None = None
     per_task: bool = False
     clustered: bool = False
+    team_records: bool | None = None
     features: list[str] = []
     feature_window: int = 1000000
     bucket_seconds: int | None = None
@@ -915,15 +917,16 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GamesRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""An agent's games at a checkpoint. A game of weight 1 counts 1; games in a team, and games in dropped time buckets, are not counted.
+    r"""An agent's games at a checkpoint. A game of weight 1 counts 1; games in dropped time buckets are not counted.
 
     Attributes:
         position: Log offset up to which games were counted.
         age_seconds: Seconds since the checkpoint was written.
         games: All games.
-        wins: Games in which the agent was alone in first place.
-        draws: Games in which the agent shared the first place.
+        wins: Games in which the agent's side was alone in first place.
+        draws: Games in which the agent's side shared the first place.
         losses: Games in which another side was placed before it.
+        team_games: Games of these in which its side had more agents. None in a pool that does not count them (`team_records` of its settings): then `games` are those that the agent played alone.
     """
 
     position: int
@@ -932,6 +935,7 @@ class GamesRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     wins: float
     draws: float
     losses: float
+    team_games: float | None
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1500,7 +1504,7 @@ class Operations(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""An agent's opponents, most games first.
+    r"""An agent's opponents, most games first. A game counts for two agents that were both sides alone.
 
     Attributes:
         pool: Name of the pool.
@@ -1510,6 +1514,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         age_seconds: Seconds since the checkpoint was written.
         method: Online method of the expected scores; None if no method forecasts.
         total: Number of all opponents.
+        team_games: The agent's games in teams, which count for no opponent; a game of weight 1 counts 1. None as in `GamesRecord`, and for an agent that is newer than the checkpoint.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
@@ -1523,6 +1528,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     age_seconds: float
     method: str | None
     total: int
+    team_games: float | None
     opponents: list[OpponentRow]
     next: str | None
     slice: str | None = None

@@ -97,7 +97,7 @@ def test_tasks_are_the_votes_of_scores() -> None:
 @pytest.mark.parametrize(
     ("wins", "outcomes", "part", "words"),
     [
-        (np.zeros((3, 3)), 0, "connectivity", "no two agents met"),
+        (np.zeros((3, 3)), 0, "connectivity", "games of teams are not counted by pairs"),
         (np.zeros((1, 1)), 0, "cycles", "two agents at least"),
         (np.array([[0, 2.0], [0, 0]]), 2, "cyclicity", "forest"),
         (np.array([[0, 2.5], [0, 0]]), 3, "top", "do not all have weight 1"),
@@ -107,6 +107,19 @@ def test_tasks_are_the_votes_of_scores() -> None:
 def test_what_does_not_apply_says_why(wins: np.ndarray, outcomes: int, part: str, words: str) -> None:
     found = found_in(insight.solve(games(wins), outcomes, [], {}))
     assert words in getattr(found, part).not_applicable
+
+
+def test_boards_that_rest_on_no_result_are_not_compared() -> None:
+    """Answers by pairs that an earlier release gave a pool of team games, and the board of a method without an answer."""
+    ranks = {name: at for at, name in enumerate(NAMES[:4], 1)}
+    standings = [RankedBoard(method, 1, ranks) for method in ("elo", "sco", "copeland", "plurality")]
+    nowhere = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
+    teams = GamesInput(NAMES[:4], PairCounts.from_dense(np.zeros((4, 4))), nowhere)
+    told = found_in(insight.solve(teams, 600, [*standings, RankedBoard("schulze", 1, {})], {})).disagreement
+    assert ([row.method for row in told.methods], told.left_out) == (["elo", "sco"], [])
+    duels = games(WINS[:4, :4])
+    told = found_in(insight.solve(duels, 600, standings, {})).disagreement
+    assert [row.method for row in told.methods] == ["elo", "sco", "copeland", "plurality"]
 
 
 def test_games_of_many_sides_bound_the_votes_from_below() -> None:

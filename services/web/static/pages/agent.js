@@ -176,14 +176,15 @@ export default class AgentPage extends Live {
 
   opponents() {
     const answer = this.value("opponents");
-    if (!answer?.opponents.length) return null;
+    const teams = answer?.team_games ? html`<p class="soft">${count(answer.team_games, "game")} in teams ${answer.team_games === 1 ? "counts" : "count"} for no opponent.</p>` : null;
+    if (!answer?.opponents.length) return teams && html`<section class="card"><h2>Opponents</h2>${teams}</section>`;
     const { pool } = this.props;
     const scored = answer.opponents.filter((/** @type {any} */ one) => one.games > 0).map((/** @type {any} */ one) => ({ ...one, rate: (one.wins + one.draws / 2) / one.games }));
     const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
       <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><${Agent} pool=${pool} agent=${one.agent} answer=${answer} /></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
-    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
+    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div>${teams}</section>`;
   }
 
   outcomes() {
