@@ -264,7 +264,7 @@ class AgentIndex:
         return Results(*(one + other for one, other in zip(alone, in_teams, strict=True)))
 
     def results_in_teams(self, agent: int) -> Results | None:
-        """The agent's games in teams; None if the pool does not count them (`FoldSettings.team_records`). Only for pools of games."""
+        """The agent's games in teams; None if the pool does not count them (`FoldSettings.by_shape`). Only for pools of games."""
         return _results(self._tallies["teams"], agent) if self._tallies["teams"] else None
 
     def team_games(self, agent: int) -> float | None:

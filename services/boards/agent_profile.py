@@ -66,7 +66,7 @@ class GamesRecord(msgspec.Struct, frozen=True, kw_only=True):
         wins: Games in which the agent's side was alone in first place.
         draws: Games in which the agent's side shared the first place.
         losses: Games in which another side was placed before it.
-        team_games: Games of these in which its side had more agents. None in a pool that does not count them (`team_records` of its
+        team_games: Games of these in which its side had more agents. None in a pool that does not count them (`by_shape` of its
             settings): then `games` are those that the agent played alone.
     """
 

@@ -52,7 +52,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         licence: Licence of the agent, such as `Apache-2.0`.
         tags: Key -> value.
         games: Its games up to `games_position` of the board; a game of weight 2 counts 2. Games in teams are included if the pool's
-            setting `team_records` is on.
+            setting `by_shape` is on.
         wins: Games in which its side was alone in first place.
         draws: Games in which its side shared the first place.
         losses: Games in which another side was placed before it.

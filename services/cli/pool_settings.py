@@ -47,7 +47,7 @@ _SHOWN: Final = 20
 def present(standing: Generation | GenerationRequest, kind: Kind, leading_method: str = "") -> PoolSettings:
     """The settings of a pool of this kind. Its methods are listed, also if they are the default ones."""
     start = standing.start if isinstance(standing, GenerationRequest) else "same"
-    fold = asdict(standing.fold) | {"online": standing.fold.methods(kind), "team_records": bool(standing.fold.team_records)}
+    fold = asdict(standing.fold) | {"online": standing.fold.methods(kind), "by_shape": bool(standing.fold.by_shape)}
     return PoolSettings(
         **fold, initial=standing.initial, aliases=standing.aliases, bans=standing.bans, start=start, leading_method=leading_method
     )

@@ -96,7 +96,7 @@ class ControlLog:
     def create_pool(self, wanted: PoolCreated, max_pools: int | None = None) -> PoolCreated:
         """Create a pool if it does not exist, and return its record. A call with equal kind and settings can be repeated.
 
-        The record names the online methods and has `team_records`. If `wanted` leaves them out, a new pool has the defaults, and an
+        The record names the online methods and has `by_shape`. If `wanted` leaves them out, a new pool has the defaults, and an
         existing pool may have any.
 
         Args:

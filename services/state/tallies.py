@@ -41,7 +41,7 @@ class Tallies:
 
     def __init__(self, fold: FoldSettings) -> None:
         self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
-        self.teams = TeamTally() if fold.team_records else None
+        self.teams = TeamTally() if fold.by_shape else None
         self.clusters = PairTally(per_task=True) if fold.clustered else None
         features = list(dict.fromkeys(fold.features))  # `OnlineRatings` stops a pool that names one twice
         self.features = FeaturedGames(features, fold.feature_window) if features else None

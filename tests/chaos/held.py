@@ -73,7 +73,7 @@ def tallies(arrays: Arrays) -> Tallies:
         a, b = agents[first], agents[second]
         read.pairs[min(a, b), max(a, b)] = (wins, losses, ties) if a < b else (losses, wins, ties)
     for name, tally in (("places", read.places), ("teams", read.teams)):
-        held = part(arrays, name)  # a pool without `team_records` has no places of teams
+        held = part(arrays, name)  # a pool without `by_shape` has no places of teams
         for agent, rest, weight in _rows(held, 24, "weight") if held else ():
             tally[agents[agent], rest >> 16 & _BYTE, rest >> 8 & _BYTE, rest & _BYTE] = weight
     for agent, task, weight, total, squares in _rows(part(arrays, "scores"), 32, "weight", "total", "squares"):

@@ -111,7 +111,7 @@ def test_no_pair_of_players_is_recommended(client: httpx.Client, target: str) ->
 
 def test_a_pool_of_an_earlier_release_counts_them_from_its_next_generation_on(tmp_path: Path) -> None:
     """Its checkpoints go on as they are: nothing is folded again before somebody asks for it."""
-    with installation(tmp_path, FoldSettings(online={"elo": {}}, team_records=False)) as (settings, log):
+    with installation(tmp_path, FoldSettings(online={"elo": {}}, by_shape=False)) as (settings, log):
         append(log, GAMES[:50])
         with working(settings, log):
             until(lambda: _checkpointed(settings) == 50, "the first games are in a checkpoint")
@@ -121,7 +121,7 @@ def test_a_pool_of_an_earlier_release_counts_them_from_its_next_generation_on(tm
             until(lambda: get(client, "/agents/a1")["games"], "a record is known")
             assert get(client, "/agents/a1")["games"]["team_games"] is None
             standing = control.standing(POOL)
-            control.want(generations.wish(standing, time=1.0, fold=msgspec.structs.replace(standing.fold, team_records=True)))
+            control.want(generations.wish(standing, time=1.0, fold=msgspec.structs.replace(standing.fold, by_shape=True)))
             until(lambda: counted(settings, 100, 2), "the next generation serves")
             record = records(GAMES[:100])["a1"]
             until(lambda: _record(client, "a1") == record, "the record of all games")

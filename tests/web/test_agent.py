@@ -52,7 +52,7 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
 def test_where_all_play_in_teams_a_record_counts_them_if_the_pool_does(
     api: Running, browser: Browser, tmp_path: Path, counts: bool
 ) -> None:
-    served, state = ServedPool(api.store, tmp_path), state_of("twos", fold=FoldSettings(team_records=counts))
+    served, state = ServedPool(api.store, tmp_path), state_of("twos", fold=FoldSettings(by_shape=counts))
     sides = [Side(["ann", "bob"], 1), Side(["cem", "dan"], 2)]
     assert fold_events(state, [GameEvent(v=1, id=f"g{i}", pool="twos", time=NOW - 9.0 + i, sides=sides) for i in range(6)]) == []
     served.checkpoint(state, 6, written_at=NOW - 3.0)

@@ -302,7 +302,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         organisation: Organisation behind the agent.
         licence: Licence of the agent, such as `Apache-2.0`.
         tags: Key -> value.
-        games: Its games up to `games_position` of the board; a game of weight 2 counts 2. Games in teams are included if the pool's setting `team_records` is on.
+        games: Its games up to `games_position` of the board; a game of weight 2 counts 2. Games in teams are included if the pool's setting `by_shape` is on.
         wins: Games in which its side was alone in first place.
         draws: Games in which its side shared the first place.
         losses: Games in which another side was placed before it.
@@ -801,7 +801,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for games, and a request for the pool's next generation that leaves it out keeps it null.
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or with weights.
-        team_records: Whether to count the places of agents in teams, too, so that records of games, and filters by a number of games, include games in teams. Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
+        by_shape: Whether to count the places of agents in teams, too, so that records of games, and filters by a number of games, include games in teams. Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
         features: Names of numbers in the `meta` of games, which methods with covariates use.
         feature_window: Largest number of games whose features are kept; the newest ones.
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
@@ -817,7 +817,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     online: dict[str, dict[str, float]] | None = None
     per_task: bool = False
     clustered: bool = False
-    team_records: bool | None = None
+    by_shape: bool | None = None
     features: list[str] = []
     feature_window: int = 1000000
     bucket_seconds: int | None = None
@@ -926,7 +926,7 @@ class GamesRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         wins: Games in which the agent's side was alone in first place.
         draws: Games in which the agent's side shared the first place.
         losses: Games in which another side was placed before it.
-        team_games: Games of these in which its side had more agents. None in a pool that does not count them (`team_records` of its settings): then `games` are those that the agent played alone.
+        team_games: Games of these in which its side had more agents. None in a pool that does not count them (`by_shape` of its settings): then `games` are those that the agent played alone.
     """
 
     position: int

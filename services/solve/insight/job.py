@@ -118,7 +118,8 @@ def alarms(boards: Iterable[SolvedBoard]) -> dict[str, int]:
 
 def sums_of(arrays: Mapping[str, NDArray[Any]], online: Sequence[str]) -> dict[str, Prequential]:
     """The prequential sums of online methods, from the arrays of a pool's content."""
-    return {method: Prequential.from_arrays(part(arrays, f"prequential.{method}")) for method in online}
+    sums = {method: part(arrays, f"prequential.{method}") for method in online}
+    return {method: Prequential.from_arrays(one, by_shape="shapes" in one) for method, one in sums.items()}
 
 
 def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arrays: Mapping[str, NDArray[Any]],

@@ -251,7 +251,7 @@ export class Board extends Component {
 function columnsOf(board, rows) {
   const ratings = rows.map((row) => row.rating);
   const ends = rows.flatMap((row) => [row.low, row.high, row.rating]).filter((end) => typeof end === "number");
-  const counted = rows.some((row) => row.games > 0); // pools without `team_records` count no games in teams: where all play in teams, records say nothing
+  const counted = rows.some((row) => row.games > 0); // pools without `by_shape` count no games in teams: where all play in teams, records say nothing
   return {
     shown: shower(ratings, board.extra?.tie_tolerance ?? 0),
     decimals: decimalsOf(ratings),

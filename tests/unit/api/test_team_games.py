@@ -98,7 +98,7 @@ def test_opponents_say_how_many_games_count_for_none(api: Running, tmp_path: Pat
         assert f"lost, {record['team_games']:g} of them in teams (" in "\n".join(lines_of(shown))
 
 
-@pytest.mark.parametrize("fold", [{"team_records": False}, {}])
+@pytest.mark.parametrize("fold", [{"by_shape": False}, {}])
 def test_a_pool_without_team_games_has_none_and_one_that_does_not_count_them_says_so(
     api: Running, tmp_path: Path, fold: dict[str, Any]
 ) -> None:
@@ -114,7 +114,7 @@ def test_games_in_teams_are_a_part_of_their_own_in_the_state() -> None:
     """Solves read the other tallies, which are those of a pool that does not count games in teams. Buckets, slices and restarts keep it."""
     games = POOLS["duels and teams"]
     fold = FoldSettings(bucket_seconds=5, buckets_kept=3)
-    counted, plain = (state_of("p", fold=FoldSettings(**{**as_dict(fold), "team_records": on})) for on in (True, False))
+    counted, plain = (state_of("p", fold=FoldSettings(**{**as_dict(fold), "by_shape": on})) for on in (True, False))
     for state in (counted, plain):
         assert fold_events(state, games) == []
     rest = {name: array for name, array in counted.arrays().items() if not name.startswith("teams.")}

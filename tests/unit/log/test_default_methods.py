@@ -71,26 +71,29 @@ def test_a_pool_of_an_earlier_release_keeps_its_methods(log: Log, control: Contr
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_the_record_of_a_new_pool_says_whether_games_in_teams_are_counted(control: ControlLog, kind: Kind) -> None:
-    assert control.create_pool(replace(ASKED, kind=kind)).fold.team_records is (kind is Kind.GAMES)
-    off = control.create_pool(PoolCreated(pool="off", kind=kind, time=0.0, fold=FoldSettings(team_records=False)))
-    assert off.fold.team_records is False
+def test_the_record_of_a_new_pool_says_whether_shapes_of_games_are_told_apart(control: ControlLog, kind: Kind) -> None:
+    assert control.create_pool(replace(ASKED, kind=kind)).fold.by_shape is (kind is Kind.GAMES)
+    off = control.create_pool(PoolCreated(pool="off", kind=kind, time=0.0, fold=FoldSettings(by_shape=False)))
+    assert off.fold.by_shape is False
     if kind is Kind.SCORES:
-        with pytest.raises(InputError, match="team_records must be false for scores"):
-            control.create_pool(PoolCreated(pool="on", kind=kind, time=0.0, fold=FoldSettings(team_records=True)))
+        with pytest.raises(InputError, match="by_shape must be false for scores"):
+            control.create_pool(PoolCreated(pool="on", kind=kind, time=0.0, fold=FoldSettings(by_shape=True)))
 
 
-def test_a_pool_of_an_earlier_release_counts_no_games_in_teams_until_it_is_asked_to(log: Log, control: ControlLog) -> None:
+def test_a_pool_of_an_earlier_release_tells_no_shapes_apart_until_it_is_asked_to(log: Log, control: ControlLog) -> None:
     created = old(log, control)
-    assert (created.fold.team_records, created.fold.with_defaults(created.kind, created.fold)) == (None, created.fold)
-    assert control.create_pool(ASKED) == control.create_pool(replace(ASKED, fold=FoldSettings(team_records=False))) == created
+    assert (created.fold.by_shape, created.fold.with_defaults(created.kind, created.fold)) == (None, created.fold)
+    assert control.create_pool(ASKED) == control.create_pool(replace(ASKED, fold=FoldSettings(by_shape=False))) == created
     with pytest.raises(PoolExists):
-        control.create_pool(replace(ASKED, fold=FoldSettings(team_records=True)))
+        control.create_pool(replace(ASKED, fold=FoldSettings(by_shape=True)))
     made = Generation(pool="p", number=1, start=0, time=0.0, fold=created.fold)
     before = PoolState(created, made)
-    assert not any(name.startswith("teams.") for name in before.arrays()), "its digest is the one that the earlier release computed"
-    after = PoolState(created, replace(made, fold=replace(created.fold, team_records=True)))
-    assert after.arrays().keys() - before.arrays().keys() == {"teams.bucket", "teams.task", "teams.start", "teams.key", "teams.weight"}
+    kept = before.arrays()
+    assert not any(name.startswith("teams.") for name in kept), "its digest is the one that the earlier release computed"
+    assert [name for name in kept if name.startswith("prequential.elo.")] == ["prequential.elo.counts", "prequential.elo.sums"]
+    after = PoolState(created, replace(made, fold=replace(created.fold, by_shape=True)))
+    teams = {"teams.bucket", "teams.task", "teams.start", "teams.key", "teams.weight"}
+    assert after.arrays().keys() - kept.keys() == teams | {f"prequential.{method}.shapes" for method in FORMER}
 
 
 @pytest.mark.parametrize("online", [None, FORMER])

@@ -327,12 +327,14 @@ class Forecast extends Component {
     const { answer, error } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
+    const reason = answer?.methods.find((/** @type {any} */ one) => one.matches[0].no_forecast)?.matches[0].no_forecast;
     const methods = [...(answer?.methods ?? [])].sort((a, b) => Number(unseen(met, expected(a))) - Number(unseen(met, expected(b))));
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
       ${met ? html`<p class="met">${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}.` : "They have not met."}</p>` : null}
       ${answer ? html`<table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${expected(one) === null ? "–" : percent(expected(one))}</td><td class="number">${one.records[0].enough ? `${percent(one.records[0].wins_predicted)} of wins` : `– (${count(one.records[0].pairs, "result")})`}</td></tr>`)}</tbody></table>
+        ${reason ? html`<p class="soft">No probability: ${reason}.</p>` : null}
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
   }
 }

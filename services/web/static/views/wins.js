@@ -33,7 +33,7 @@ export default class Wins extends Live {
     const { pool, head } = this.props;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200 })).catch(() => null));
     const method = (head?.online ?? [])[0];
-    const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method })).catch(() => null) : null;
+    const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method })).catch((error) => ({ error: String(error.message) })) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
     this.setState({ agents, names, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
   }
@@ -43,7 +43,7 @@ export default class Wins extends Live {
     const { agents, observed, predicted } = this.state;
     if (row === column) return null;
     if (this.props.query.show === "predicted") {
-      const rate = predicted?.expected_scores[row][column];
+      const rate = predicted?.expected_scores?.[row][column];
       return typeof rate === "number" ? { rate, games: null } : null;
     }
     const record = observed.get(agents[row])?.get(agents[column]);
@@ -56,7 +56,7 @@ export default class Wins extends Live {
     if (this.value("board") && this.value("board").games_position === undefined) return html`<p class="soft" role="status">The games of these agents are not counted yet. They are known from the first checkpoint on.</p>`;
     if (!agents) return html`<p class="soft" role="status">Loading</p>`;
     const shows = query.show === "predicted" ? "predicted" : "observed";
-    const says = html`Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order.${shows === "observed" && [...observed.values()].every((records) => !records.size) ? " No two of these agents met alone; games of teams are not counted by pairs." : ""}<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted ? ` by ${title(predicted.method)}` : ""}</a></span>`;
+    const says = html`Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order.${shows === "observed" && [...observed.values()].every((records) => !records.size) ? " No two of these agents met alone; games of teams are not counted by pairs." : ""}${shows === "predicted" && predicted?.error ? ` Not predicted: ${predicted.error}.` : ""}<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted ? ` by ${title(predicted.method)}` : ""}</a></span>`;
     const table = [["agent", ...agents], ...agents.map((/** @type {string} */ agent, /** @type {number} */ i) => [agent, ...agents.map((/** @type {string} */ _, /** @type {number} */ j) => this.cell(i, j)?.rate ?? "")])];
     return html`<${Figure} title="Who beats whom" says=${says} file=${`${pool}-${shows}-scores`} table=${table} link=${`${link}&method=${board.method}${shows === "predicted" ? "&show=predicted" : ""}`}>
       <${Sized}>${(/** @type {number} */ width) => this.chart(width)}<//><//>`;
