@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined
 from ratings_core.online.prequential import Prequential

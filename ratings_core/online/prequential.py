@@ -105,7 +105,9 @@ class Prequential:
     def scale(self) -> float:
         """The factor by which a method's log odds become those of its forecasts. Raises `InputError` if each shape has its own."""
         if self.shapes is not None:
-            raise InputError("shapes", [_name(key) for key in self.shapes.tolist()], "must not be told apart: each shape has a scale (`by_shape`)")
+            raise InputError(
+                "shapes", [_name(key) for key in self.shapes.tolist()], "must not be told apart: each shape has a scale (`by_shape`)"
+            )
         return float(self.sums[1, 0])
 
     def forecast(self, log_odds: float) -> float:
@@ -326,18 +328,25 @@ def score_games(
         side_start: Of the batch.
         expected: As in `RatingTrace`.
     """
-    if first == end:
-        return
-    row = rows[first]
+    begin, pair = first, 0
+    while begin < end:
+        stop = begin + 1
+        while stop < end and rows[stop] == rows[begin]:
+            stop += 1
+        pair = _score_run(counts, sums, rows[begin], x, result, pair, weight, begin, stop, traced, side_start, expected)
+        begin = stop
+
+
+@inlined
+def _score_run(
+    counts: NDArray[np.int64], sums: NDArray[np.float64], row: int, x: NDArray[np.float64], result: NDArray[np.float64], pair: int,
+    weight: NDArray[np.int64], first: int, end: int, traced: bool, side_start: NDArray[np.int64], expected: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Score successive outcomes of one record. pair: index of the first pair. Returns the index after the last one."""
     at = _ROWS * row
     scale, information, loss, brier, discordance = sums[at + 1, 0], sums[at + 1, 1], sums[at, 0], sums[at, 1], sums[at, 2]
-    pair = 0
+    scored, decided = counts[2 * row], counts[2 * row + 1]
     for i in range(first, end):
-        if rows[i] != row:
-            sums[at + 1, 0], sums[at + 1, 1], sums[at, 0], sums[at, 1], sums[at, 2] = scale, information, loss, brier, discordance
-            row = rows[i]
-            at = _ROWS * row
-            scale, information, loss, brier, discordance = sums[at + 1, 0], sums[at + 1, 1], sums[at, 0], sums[at, 1], sums[at, 2]
         low, high = side_start[i], side_start[i + 1]
         w, push, more = weight[i] * (1.0 / WEIGHT_ONE), 0.0, 0.0
         if traced:
@@ -348,11 +357,11 @@ def score_games(
                 z = min(max(scale * x[pair], -_MOST_LOG_ODDS), _MOST_LOG_ODDS)
                 p = sigmoid(z)
                 miss, most = score - p, max(p, 1.0 - p)
-                counts[2 * row] += weight[i]
+                scored += weight[i]
                 loss += w * _loss(z, score, most)
                 brier += w * (miss * miss)
                 if score != 0.5:
-                    counts[2 * row + 1] += weight[i]
+                    decided += weight[i]
                     discordance += w * _discordance(x[pair], score)
                 push += miss * z
                 more += p * (1.0 - p) * (z * z)
@@ -366,6 +375,8 @@ def score_games(
             for side in range(low, high):
                 expected[side] /= high - low - 1
     sums[at + 1, 0], sums[at + 1, 1], sums[at, 0], sums[at, 1], sums[at, 2] = scale, information, loss, brier, discordance
+    counts[2 * row], counts[2 * row + 1] = scored, decided
+    return pair
 
 
 @inlined

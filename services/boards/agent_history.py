@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from ratings_core.errors import InputError
 from ratings_core.records.outcomes import WEIGHT_ONE
 from ratings_core.records.roster import UNKNOWN
+from ratings_core.records.shapes import Shape
 from services.boards import reading
 from services.boards.agent_events import AgentEvent, agent_events
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.cursors import RULE, checksum, place_of, text_of
 from services.boards.history import KeptSolve, unpacked
 from services.boards.outcome_history import HistoryRow, OutcomeHistoryReader
+from services.boards.predictions import has_forecasts
 from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -145,7 +147,7 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
         after: Rating after it.
         change: `after` less `before`.
         expected_score: Expected score of the agent's side before the outcome, 0 to 1: the probability to win, where a tie counts a half.
-            With more than two sides, its mean against the other sides.
+            With more than two sides, its mean against the other sides. None if the pool forecasts no games of this shape: it had too few.
     """
 
     outcome: int
@@ -158,7 +160,7 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
     before: float
     after: float
     change: float
-    expected_score: float
+    expected_score: float | None
 
 
 class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -309,7 +311,7 @@ def agent_outcomes(
     before = None if place is None else place.outcome
     total = _outcomes_of(known, agent)
     rows = read_history(
-        lambda: [_outcome(known, row, agent, chosen) for row in islice(history.newest(agent, total, before), count + 1)], known
+        lambda: [_outcome(head, known, row, agent, chosen) for row in islice(history.newest(agent, total, before), count + 1)], known
     )
     last = _OutcomesPlace(head.generation, checksum(name + part), rows[count - 1].outcome) if len(rows) > count else None
     return AgentOutcomes(
@@ -439,12 +441,13 @@ def read_history(read: Callable[[], T], index: AgentIndex) -> T:
     raise NoIndex(f"several files of the history of pool {index.entry.pool} are damaged", retriable=True)
 
 
-def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str) -> AgentOutcome:
+def _outcome(head: PoolHead, index: AgentIndex, row: HistoryRow, agent: int, method: str) -> AgentOutcome:
     values = row.values
     sides: dict[int, OutcomeSide] = {}
     for member in row.segment.members(values, agent):
         side = sides.setdefault(member.side, OutcomeSide(agents=[], place=member.place))
         side.agents.append(index.name(member.agent))
+    shape = Shape.of([len(side.agents) for side in sides.values()])
     own = sides.pop(int(values["side"]))
     before, after = float(values[f"before.{method}"]), float(values[f"after.{method}"])
     return AgentOutcome(
@@ -458,7 +461,7 @@ def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str) -> Age
         before=before,
         after=after,
         change=after - before,
-        expected_score=float(str(values[f"expected.{method}"])),
+        expected_score=float(str(values[f"expected.{method}"])) if has_forecasts(head, method, shape) else None,
     )
 
 

@@ -19,7 +19,7 @@ from ratings_core.records.forecasts import (
 )
 from ratings_core.records.names import check_name
 from ratings_core.records.outcomes import MAX_SIDES
-from ratings_core.records.shapes import SINGLES, LEAST_PAIRS, Shape, why_no_forecast
+from ratings_core.records.shapes import LEAST_PAIRS, SINGLES, Shape, why_no_forecast
 from services.boards.agent_index import AgentIndex, Results, outcomes_of
 from services.boards.slice_boards import board_name
 from services.boards.store.protocol import ACTIVITY, PoolHead, ShapeForecasts
@@ -94,8 +94,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         wins_predicted: Share of decided pairs whose winner was the favourite. An even forecast counts half.
         enough: Whether there are `least_pairs` pairs. With fewer, the figures say little about the method.
         least_pairs: Number of pairs from which the figures are meaningful.
-        classes: Calibration: pairs by the forecast of their favourite (0.5 to 0.55, and so on up to 1): number of pairs, mean forecast, mean
-            result (a tie is 1/2), share of ties. Only classes with a pair.
+        classes: Calibration: pairs by the forecast of their favourite (0.5 to 0.55, and so on up to 1): number of pairs, mean forecast,
+            mean result (a tie is 1/2), share of ties. Only classes with a pair.
     """
 
     shape: str
@@ -275,7 +275,9 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
     strengths = {} if live is None else _strengths(store, head, board_name(method, part), names)
     singles = why if live is None else live.of(SINGLES)
     if isinstance(singles, str) or isinstance(strengths, str):
-        raise InputError("method", method, f"must be a method that forecasts games of two agents; {singles if isinstance(singles, str) else strengths}")
+        raise InputError(
+            "method", method, f"must be a method that forecasts games of two agents; {singles if isinstance(singles, str) else strengths}"
+        )
     expected = singles.expected(list(strengths.values()))
     return Matchups(
         pool=head.pool,
@@ -363,7 +365,7 @@ class Forecasters:
         return self._made[shape]
 
     def _make(self, shape: str) -> Forecaster | str:
-        if why := why_no_forecast(shape, {name: one.figures["pairs"] for name, one in self._shapes.items()}):
+        if why := why_no_forecast(shape, _pairs(self._shapes)):
             return why
         one = self._shapes[shape]
         return Forecaster(self.model, one.scale, Ties(one.classes))
@@ -422,6 +424,16 @@ def ready(head: PoolHead, method: str) -> tuple[Forecasters | None, str]:
     return (None, _NO_MODEL) if live.model is None else (Forecasters(live.model, live.shapes), "")
 
 
+def has_forecasts(head: PoolHead, method: str, shape: Shape) -> bool:
+    """Whether the forecasts of a method have a record of games of this shape."""
+    live = head.forecasts.get(method)
+    return live is not None and live.shapes is not None and why_no_forecast(str(shape), _pairs(live.shapes)) is None
+
+
+def _pairs(shapes: Mapping[str, ShapeForecasts]) -> dict[str, float]:
+    return {name: one.figures["pairs"] for name, one in shapes.items()}
+
+
 def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> dict[str, Strength] | str:
     """Agent -> its strength; a text if the board lacks agents.
 
@@ -438,7 +450,9 @@ def _forecast(method: Forecasters, sides: Sequence[Sequence[str]], strengths: Ma
     ranks = [1 + sum(other.mean > team.mean for other in teams) for team in teams]
     live = method.of(shape)
     if isinstance(live, str):
-        ranked = [SideForecast(agents=list(side), rank=rank, expected_score=None, win=None) for side, rank in zip(sides, ranks, strict=True)]
+        ranked = [
+            SideForecast(agents=list(side), rank=rank, expected_score=None, win=None) for side, rank in zip(sides, ranks, strict=True)
+        ]
         return MatchForecast(sides=ranked, shape=str(shape), tie=None, evenness=None, no_forecast=live)
     log_odds = live.log_odds(teams)
     scores = (expected_scores(log_odds).sum(axis=1) - 0.5) / (len(teams) - 1)

@@ -89,6 +89,7 @@ def test_methods_of_pairs_and_places_do_not_apply_and_insight_does_not_compare_t
         sliced = get(client, "/boards/copeland", slice="map:north")
         assert (sliced["status"], sliced["rows"]) == ("not_applicable", [])
         found = get(client, "/insight")["findings"]
+    assert sorted((row["method"], row["shape"]) for row in found["prequential"]["forecasts"]) == [("elo", "2:2"), ("sco", "2:2")]
     assert [row["method"] for row in found["disagreement"]["methods"]] == ["elo", "sco"]
     assert found["disagreement"]["left_out"] == []
     assert {pair for row in found["disagreement"]["distances"] for pair in row["methods"]} == {"elo", "sco"}
@@ -100,6 +101,30 @@ def _answered(solver: Solver, client: httpx.Client, methods: dict[str, Any]) -> 
     if set(get(client, "/boards")["methods"]["solved"]) < methods.keys() or client.get("/insight").json().get("findings") is None:
         return False
     return client.get("/boards/copeland", params={"slice": "map:north"}).status_code == 200
+
+
+def predicted(client: httpx.Client, *matches: list[list[str]], **query: str) -> dict[str, Any]:
+    answer = client.post("/predict", json={"matches": [{"sides": sides} for sides in matches], "methods": ["elo"]}, params=query)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+@pytest.mark.parametrize("query", [{}, {"slice": "map:north"}])
+def test_games_of_teams_have_forecasts_and_duels_have_none(client: httpx.Client, query: dict[str, str]) -> None:
+    [elo] = predicted(client, [["a1", "a2"], ["a3", "a4"]], [["a1"], ["a2"]], **query)["methods"]
+    known, unknown = elo["matches"]
+    assert (known["shape"], known["no_forecast"]) == ("2:2", None)
+    assert 0 < known["sides"][0]["win"] < 1
+    assert "forecasts of games 1:1 need 100 results of this shape, and there are 0, beside games 2:2" in unknown["no_forecast"]
+    assert (unknown["tie"], unknown["evenness"], [side["win"] for side in unknown["sides"]]) == (None, None, [None, None])
+    assert sorted(side["rank"] for side in unknown["sides"]) == [1, 2]
+    there, missing = elo["records"]
+    assert (there["shape"], there["pairs"], there["enough"]) == ("2:2", sum(game.weight for game in GAMES), True)
+    assert sum(one[0] for one in there["classes"]) == pytest.approx(there["pairs"])
+    assert (missing["shape"], missing["pairs"], missing["log_loss"], missing["enough"], missing["classes"]) == ("1:1", 0.0, None, False, [])
+    for path, asked in (("/matchups", {"agents": ["a1", "a2"], "method": "elo"}), ("/agents/a1/fair-opponents", {})):
+        refused = client.get(path, params={**asked, **query})
+        assert (refused.status_code, "forecasts of games 1:1 need 100 results" in refused.text) == (422, True), refused.text
 
 
 @pytest.mark.parametrize("target", ["all", "top:3", "agent:a1"])
@@ -120,11 +145,14 @@ def test_a_pool_of_an_earlier_release_counts_them_from_its_next_generation_on(tm
             until(lambda: published(settings) == 100, "all games are published")
             until(lambda: get(client, "/agents/a1")["games"], "a record is known")
             assert get(client, "/agents/a1")["games"]["team_games"] is None
+            teams = [["a1", "a2"], ["a3", "a4"]]
+            assert "does not tell shapes of games apart" in predicted(client, teams)["without"]["elo"]
             standing = control.standing(POOL)
             control.want(generations.wish(standing, time=1.0, fold=msgspec.structs.replace(standing.fold, by_shape=True)))
             until(lambda: counted(settings, 100, 2), "the next generation serves")
             record = records(GAMES[:100])["a1"]
             until(lambda: _record(client, "a1") == record, "the record of all games")
+            assert predicted(client, teams)["methods"][0]["matches"][0]["no_forecast"] is None
         assert differences(settings, log) == []
 
 

@@ -62,12 +62,18 @@ def test_where_all_play_in_teams_a_record_counts_them_if_the_pool_does(
         said = (": 6 won, 0 drawn, 0 lost", "6 games in teams count for no opponent.") if counts else ("", "")
         assert "0 won" not in page.wait(f"6 games{said[0]} · won the last 6", "Newest games", said[1])
         assert "6 games" in page.evaluate("document.querySelector('svg.sharecard').getAttribute('aria-label')")
+        page.go("/pools/twos/agents/ann?against=bob")
+        page.wait(
+            "forecasts of games 1:1 need 100 results of this shape, and there are 0, beside games 2:2" if counts else "does not tell shapes"
+        )
         page.go("/pools/twos")
         page.wait("Last active", "ann", "dan")
         assert ("Won–drawn–lost" in page.text, "6–0–0" in page.text) == (counts, counts)
         for view in ("next", "wins"):
             page.go(f"/pools/twos?view={view}")
             page.wait("games of teams are not counted by pairs")
+        page.go("/pools/twos?view=wins&show=predicted")
+        page.wait("Not predicted: method")
         assert page.complaints() == []
 
 

@@ -19,9 +19,9 @@ from ratings_core.margins import posterior_margins
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput, sparse_margins
 from ratings_core.ranking import Ranking
+from ratings_core.records.shapes import LEAST_PAIRS
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
-from ratings_core.records.shapes import LEAST_PAIRS
 from services.boards import findings
 from services.boards.ranked_board import RankedBoard
 

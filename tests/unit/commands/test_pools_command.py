@@ -72,9 +72,7 @@ def test_a_changed_k_keeps_the_other_methods(control: ControlLog) -> None:
     assert "when it starts" in run("settings", "blitz", "--set", "online.elo.k=20")
     assert waiting(control).fold == FoldSettings(by_shape=True, online={"elo": {"k": 20.0}, "sco": {}, "glicko2": {}})
     run("settings", "blitz", *sets("online.sco.tau=2", "per_task=true", "bucket_seconds=60"))
-    wanted = FoldSettings(
-        by_shape=True, online={"elo": {"k": 20.0}, "sco": {"tau": 2.0}, "glicko2": {}}, per_task=True, bucket_seconds=60
-    )
+    wanted = FoldSettings(by_shape=True, online={"elo": {"k": 20.0}, "sco": {"tau": 2.0}, "glicko2": {}}, per_task=True, bucket_seconds=60)
     assert waiting(control).fold == wanted
     run("settings", "blitz", *sets("online=elo", "bucket_seconds="))
     assert waiting(control).fold == FoldSettings(by_shape=True, online={"elo": {"k": 20.0}}, per_task=True)
@@ -127,9 +125,7 @@ def test_games_in_teams_are_counted_unless_a_setting_says_otherwise(control: Con
     run("settings", "blitz", "--set", "by_shape=")
     assert waiting(control).fold == NEW, "no value: the default of new pools"
     old = control.create_pool(PoolCreated(pool="old", kind=Kind.GAMES, time=0.0, fold=FoldSettings(by_shape=False)))
-    control.create_generation(
-        Generation(pool="old", number=1, start=0, time=0.0, fold=msgspec.structs.replace(old.fold, by_shape=None))
-    )
+    control.create_generation(Generation(pool="old", number=1, start=0, time=0.0, fold=msgspec.structs.replace(old.fold, by_shape=None)))
     run("settings", "old", "--set", "per_task=true")
     assert waiting(control, "old").fold.by_shape is None, "as an earlier release recorded it"
     run("settings", "old", "--set", "by_shape=true")

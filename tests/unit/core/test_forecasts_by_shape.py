@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ratings_core import Online, rate
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS, Elo, Prequential, Rater
-from ratings_core.records.shapes import SINGLES, LEAST_PAIRS, MOST_SHAPES, OTHERS_NAME, Shape, why_no_forecast
+from ratings_core.records.shapes import LEAST_PAIRS, MOST_SHAPES, OTHERS_NAME, SINGLES, Shape, why_no_forecast
 from tests.support.game_streams import batch_of, game, mixed_games
 from tests.support.online_subjects import SUBJECTS
 
@@ -181,7 +181,9 @@ def test_forecasts_of_each_shape_of_a_mixed_pool_are_calibrated(method: str) -> 
         assert record.calibration_error is not None
         assert record.log_loss is not None
         assert record.calibration_error < 0.025, (shape, record.calibration_error)
-        possible = [-p * math.log(p) - (1 - p) * math.log(1 - p) for p, duel in zip(chances, duels, strict=True) if duel == (shape == "1:1")]
+        possible = [
+            -p * math.log(p) - (1 - p) * math.log(1 - p) for p, duel in zip(chances, duels, strict=True) if duel == (shape == "1:1")
+        ]
         assert record.log_loss < float(np.mean(possible)) + 0.04
     assert shaped.by_shape["2:2"].scale > 1.3 * shaped.by_shape["1:1"].scale
     assert shaped.log_loss is not None

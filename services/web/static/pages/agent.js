@@ -196,7 +196,7 @@ export default class AgentPage extends Live {
     return html`<section class="card"><h2>Newest games</h2><p class="soft">Ratings by ${title(answer.method)}. A result that was not expected moves a rating more.</p>
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
       <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
-        <td class=${one.result}>${one.result}</td><td class="number">${percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
+        <td class=${one.result}>${one.result}</td><td class="number">${one.expected_score === null ? "–" : percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
         <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table></section>`;
   }
 }
@@ -238,7 +238,7 @@ class LastDay extends Component {
       const key = JSON.stringify(one.opponents.map((/** @type {any} */ side) => side.agents)); // two agents can have one display name
       const name = one.opponents.map((/** @type {any} */ side) => side.agents.map((/** @type {string} */ agent) => nameOf(agent, this.state.answer)).join(", ")).join(" and ");
       const group = groups.get(key) ?? { key, name, games: 0, points: 0, expected: 0, change: 0 };
-      groups.set(key, { key, name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
+      groups.set(key, { key, name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected === null || one.expected_score === null ? null : group.expected + one.expected_score, change: group.change + one.change });
     }
     const rows = [...groups.values()].sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
     const total = rows.reduce((sum, row) => sum + row.change, 0);
@@ -246,7 +246,7 @@ class LastDay extends Component {
     const shown = rows.slice(0, OUTCOMES);
     return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}Fewer points than expected against an opponent lower the rating.</p>
       <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
-      <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
+      <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected === null ? "–" : row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
       ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
 }
@@ -335,7 +335,7 @@ class Forecast extends Component {
       ${answer ? html`<table><caption>Expected score against <bdi>${nameOf(rival, opponents)}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
         <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${expected(one) === null ? "–" : percent(expected(one))}</td><td class="number">${one.records[0].enough ? `${percent(one.records[0].wins_predicted)} of wins` : `– (${count(one.records[0].pairs, "result")})`}</td></tr>`)}</tbody></table>
         ${reason ? html`<p class="soft">No probability: ${reason}.</p>` : null}
-        ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
+        ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games: ${Object.values(answer.without)[0]}.</p>`}` : null}</section>`;
   }
 }
 
