@@ -11,8 +11,8 @@ nearly equal strength with 30 % ties; 100,000 games of 2,000 chess players with 
 strength drifts. The last three are drawn with a seed. `oracle` is the log loss of the probabilities that they were drawn from.
 
 A second table has pools whose games have two shapes: log loss and calibration error of the games of each shape, by one scale for all games
-and by a scale for each shape. 40,000 games of 300 agents whose strengths add up in a team: duels and games 2:2 in equal numbers, or one duel
-in 20. Its log losses are means of the drawn probabilities, so that they have no noise of results.
+and by a scale for each shape. 40,000 games of 300 agents whose strengths add up in a team: duels and games 2:2 in equal numbers, or one
+duel in 20. Its log losses are means of the drawn probabilities, so that they have no noise of results.
 """
 
 import os
@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from benchmarks.common import arguments, machine
 from ratings_core.online import RATERS, Prequential, Rater
-from ratings_core.records.forecasts import Ties
 from ratings_core.online.trace import RatingTrace
+from ratings_core.records.forecasts import Ties
 from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch
 
 Floats = NDArray[np.float64]
@@ -145,7 +145,8 @@ def by_shape(quick: bool) -> None:
     """Print one line for each method and shape of pools with two shapes."""
     games = 2_000 if quick else 40_000
     print(
-        f"\n{'data':<12}{'shape':<7}{'games':>8}{'oracle':>8}  {'method':<14}{'one scale':>10}{'calib.':>8}{'by shape':>10}{'calib.':>8}{'scale':>9}"
+    columns = f"{'data':<12}{'shape':<7}{'games':>8}{'oracle':>8}  {'method':<14}{'one scale':>10}{'calib.':>8}{'by shape':>10}"
+    print(f"\n{columns}{'calib.':>8}{'scale':>9}")
     )
     for data in (two_shapes("half duels", games=games, duels=0.5, seed=4), two_shapes("few duels", games=games, duels=0.05, seed=5)):
         for method, kind in RATERS.items():
