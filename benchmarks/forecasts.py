@@ -144,10 +144,8 @@ def _calibration(chance: Floats, forecast: Floats) -> float:
 def by_shape(quick: bool) -> None:
     """Print one line for each method and shape of pools with two shapes."""
     games = 2_000 if quick else 40_000
-    print(
     columns = f"{'data':<12}{'shape':<7}{'games':>8}{'oracle':>8}  {'method':<14}{'one scale':>10}{'calib.':>8}{'by shape':>10}"
     print(f"\n{columns}{'calib.':>8}{'scale':>9}")
-    )
     for data in (two_shapes("half duels", games=games, duels=0.5, seed=4), two_shapes("few duels", games=games, duels=0.05, seed=5)):
         for method, kind in RATERS.items():
             forecasts, rater, scores = [], kind(), (Prequential(), Prequential(by_shape=True))
