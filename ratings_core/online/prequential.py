@@ -114,8 +114,8 @@ class Prequential:
         """The calibrated expected score of an agent against another one, for log odds of `Rater.log_odds`.
 
         Raises:
-            InputError: The log odds are not a number, or records by shape do not say enough about games of single agents
-                (`why_no_forecast`). Before any game they say nothing about any shape, and forecasts are the method's own.
+            InputError: The log odds are not a number, or there are records by shape and too few games of single agents
+                (`why_no_forecast`). Before any game, forecasts are the method's own.
         """
         checks.number("log_odds", log_odds)
         if self.shapes is None:

@@ -1,4 +1,4 @@
-"""Shapes of games, by which forecasts are told apart: the sizes of the sides.
+"""Shapes of games, which are the sizes of their sides. Each shape has its own scale and record of forecasts.
 
 Nothing here needs kernels, so that a reader of boards need not load them.
 """
@@ -69,8 +69,8 @@ SINGLES: Final = Shape(1, 1)
 def why_no_forecast(shape: str, pairs: Mapping[str, float]) -> str | None:
     """Why games of a shape have no forecast; None if they have one.
 
-    A scale of forecasts is fitted to games of one shape, and says nothing of others: where all games were 2:2, forecasts of duels by their
-    scale are far from what happens. So a shape needs results of its own. The shape of most results needs no least number: ratings follow
+    A scale of forecasts is fitted to games of one shape and does not hold for others: where all games were 2:2, forecasts of duels by their
+    scale are far from what happens. So each shape needs results. The shape of most results needs no least number: ratings follow
     these games, and a method's own log odds are a model of them.
 
     Args:
