@@ -20,6 +20,7 @@ from tests.support.folds import fold_events
 from tests.support.pools import state_of
 from tests.support.served_pools import ServedPool
 from tests.support.team_games import records, team_games
+from tests.support.waiting import until
 
 POOLS: dict[str, list[GameEvent]] = {
     "2:2": team_games("p", 60),
@@ -53,6 +54,7 @@ def asked(api: Running, path: str, form: str, **query: object) -> dict[str, Any]
 def test_profiles_boards_and_filters_count_by_the_place_of_the_side(api: Running, tmp_path: Path, name: str) -> None:
     serve(api, tmp_path, POOLS[name])
     wanted = records(POOLS[name])
+    until(lambda: "games_position" in asked(api, "/boards/elo", "Board", count=1), "the API has read the checkpoint")
     board = asked(api, "/boards/elo", "Board", count=100)["rows"]
     assert {row["agent"] for row in board} == wanted.keys()
     for row in board:
@@ -61,8 +63,7 @@ def test_profiles_boards_and_filters_count_by_the_place_of_the_side(api: Running
         assert {field: row[field] for field in ("games", "wins", "draws", "losses")} == {
             field: told[field] for field in ("games", "wins", "draws", "losses")
         }
-    least = sorted(record["games"] for record in wanted.values())[len(wanted) // 2]
-    least = int(least)
+    least = int(sorted(record["games"] for record in wanted.values())[len(wanted) // 2])
     enough = asked(api, "/boards/elo", "Board", count=100, min_games=least)["rows"]
     assert {row["agent"] for row in enough} == {agent for agent, record in wanted.items() if record["games"] >= least}
     assert enough
