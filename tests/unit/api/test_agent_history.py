@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from ratings_core.records.shapes import Shape, why_no_forecast
 from services.boards import outcome_history
 from services.boards.agent_history import agent_history, agent_outcomes, last_played, thinned
 from services.boards.agent_index import AgentIndex
@@ -118,7 +119,16 @@ def test_pages_of_outcomes_are_all_outcomes_newest_first(api: Running, pool: Ser
             "before": before, "after": after, "change": after - before,
         })  # fmt: skip
     assert [{name: value for name, value in one.items() if name != "expected_score"} for one in found] == expected
-    assert all(0.0 < one["expected_score"] < 1.0 for one in found)
+    head = api.store.live.head("blitz")
+    assert head is not None
+    shapes = head.forecasts["weng_lin"].shapes or {}
+    pairs = {shape: one.figures["pairs"] for shape, one in shapes.items()}
+    for one in found:
+        shape = str(Shape.of([1 + len(one["team"]), *(len(side["agents"]) for side in one["opponents"])]))
+        if why_no_forecast(shape, pairs):
+            assert one["expected_score"] is None
+        else:
+            assert 0.0 < one["expected_score"] < 1.0
     assert answer["total"] == len(found)
 
 
