@@ -44,7 +44,7 @@ class Online:
         self.method = method
         self._rater = RATERS[method](**options)
         self._state: Any = self._rater.init(0)
-        self._score = Prequential(by_shape=True)
+        self._score = Prequential()
         self._agents, self._tasks, self._games = Roster(), Roster(), 0
 
     def __len__(self) -> int:
@@ -83,11 +83,10 @@ class Online:
     def predict_one(self, first: str | int, second: str | int) -> float:
         """Expected score of the first agent against the second one, from 0 to 1. Unknown agents are predicted as new ones.
 
-        It is calibrated to the games of single agents so far (`ratings_core.online.prequential`).
+        It is calibrated to the games so far (`ratings_core.online.prequential`).
 
         Raises:
-            InputError: A name breaks a rule, or both are equal; or games of teams were learned and too few of single agents
-                (`ratings_core.records.shapes`): nothing says how far their ratings are from such a forecast.
+            InputError: A name breaks a rule, or both are equal.
         """
         names = [name_of(first, "first"), name_of(second, "second")]
         if names[0] == names[1]:

@@ -208,7 +208,7 @@ def _folded(source: Read, method: str, options: Mapping[str, Value], interval_se
     agents, tasks = Roster(), Roster()
     rater = RATERS[method](**options)
     state = rater.init(0)
-    score = Prequential(by_shape=True)
+    score = Prequential()
     rater.fold(state, batch_of(games, agents, tasks), score)
     names = agents.names()
     order = sorted(range(len(names)), key=names.__getitem__)

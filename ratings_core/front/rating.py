@@ -106,8 +106,7 @@ class Rating:
         """Expected score of the first agent against the second one, from 0 to 1; a tie counts 1/2.
 
         Raises:
-            InputError: An agent is unknown or has no rating; the method predicts nothing; or it is an online method, and the games have
-                too few sides of single agents beside games of teams (`ratings_core.records.shapes`).
+            InputError: An agent is unknown or has no rating, or the method predicts nothing.
         """
         if self.expects is None:
             raise InputError("method", self.method, "must be a method that predicts results, such as bradley_terry or elo")

@@ -2,8 +2,7 @@
 
 Every forecast of a game is made from earlier games only (prequential evaluation, Dawid 1984). Online methods forecast each game just
 before they fold it. Methods that are solved are solved again after each part of the history, and forecast the games of the next part. All
-forecasts are calibrated by one scale, which is fitted to earlier games too: that of an online method to games whose
-sides are single agents.
+forecasts are calibrated by one scale, which is fitted to earlier games too.
 
 Settings are chosen on the first half of the games, by log loss, and every figure is of the second half.
 """
@@ -302,7 +301,7 @@ def _online(history: _History, method: str, settings: Settings) -> Floats:
     """Calibrated forecasts of an online method, each made just before its game was folded."""
     rater = RATERS[method](**settings)
     trace = RatingTrace.of(history.batch)
-    rater.fold(rater.init(history.agents), history.batch, Prequential(by_shape=True), trace)
+    rater.fold(rater.init(history.agents), history.batch, Prequential(), trace)
     return trace.expected[history.sides]
 
 

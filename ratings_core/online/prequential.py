@@ -29,7 +29,7 @@ from ratings_core.kernels.portable import log, sigmoid
 from ratings_core.records.forecasts import ForecastClass
 from ratings_core.records.games import Games
 from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE
-from ratings_core.records.shapes import MOST_SHAPES, OTHERS, OTHERS_NAME, SINGLES, SIZE_BITS, Shape, why_no_forecast
+from ratings_core.records.shapes import MOST_SHAPES, OTHERS, OTHERS_NAME, SINGLES, SIZE_BITS, Shape
 
 _BINS: Final = 10
 _ROWS: Final = 3 + _BINS
@@ -103,29 +103,20 @@ class Prequential:
 
     @property
     def scale(self) -> float:
-        """The factor by which a method's log odds become those of its forecasts. Raises `InputError` if each shape has its own."""
+        """The factor by which a method's log odds become those of its forecasts.
+
+        Raises `InputError` for records by shape: each has its own (`by_shape`).
+        """
         if self.shapes is not None:
-            raise InputError(
-                "shapes", [_name(key) for key in self.shapes.tolist()], "must not be told apart: each shape has a scale (`by_shape`)"
-            )
+            raise InputError("shapes", list(self.by_shape), "must be None: each record `by_shape` has its own scale")
         return float(self.sums[1, 0])
 
     def forecast(self, log_odds: float) -> float:
-        """The calibrated expected score of an agent against another one, for log odds of `Rater.log_odds`.
+        """The calibrated expected score for log odds of `Rater.log_odds`.
 
-        Raises:
-            InputError: The log odds are not a number, or there are records by shape and too few games of single agents
-                (`why_no_forecast`). Before any game, forecasts are the method's own.
+        Raises `InputError` if these are not a number, and as `scale` does.
         """
-        checks.number("log_odds", log_odds)
-        if self.shapes is None:
-            return float(sigmoid(self.scale * log_odds))
-        records = self.by_shape
-        if not records:
-            return float(sigmoid(log_odds))
-        if why := why_no_forecast(str(SINGLES), {shape: one.pairs for shape, one in records.items()}):
-            raise InputError("games", list(records), f"must have enough games of single agents: {why}")
-        return records[str(SINGLES)].forecast(log_odds)
+        return float(sigmoid(self.scale * checks.number("log_odds", log_odds)))
 
     @property
     def _sums(self) -> NDArray[np.float64]:
@@ -198,7 +189,7 @@ class Prequential:
             first = cls().sums
             first[0, :3] = arrays["sums"]
             arrays = {**arrays, "sums": first}
-        records = len(arrays["shapes"]) if by_shape else 1
+        records = arrays["shapes"].size if by_shape else 1
         for name, shape in {"counts": (2 * records,), "sums": (_ROWS * records, 4), "shapes": (records,)}.items():
             if name in arrays:
                 _check_array(name, arrays[name], shape)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings_core import Online, rate
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS, Elo, Prequential, Rater
 from ratings_core.records.shapes import LEAST_PAIRS, MOST_SHAPES, OTHERS_NAME, SINGLES, Shape, why_no_forecast
@@ -73,14 +72,14 @@ def test_figures_of_all_games_are_means_over_shapes() -> None:
     assert score.log_loss == pytest.approx(sum((one.log_loss or 0.0) * one.pairs for one in parts) / score.pairs)
     assert score.calibration_error == pytest.approx(sum((one.calibration_error or 0.0) * one.pairs for one in parts) / score.pairs)
     assert sum(one.weight for one in score.classes) == pytest.approx(score.pairs)
-    with pytest.raises(InputError, match="each shape has a scale"):
-        _ = score.scale
+    for asked in (lambda: score.scale, lambda: score.forecast(0.3)):
+        with pytest.raises(InputError, match="has its own scale"):
+            asked()
 
 
 def test_records_by_shape_of_no_game_have_no_figures() -> None:
     empty = folded(Elo(), [])
     assert (empty.by_shape, empty.figures(), empty.classes, empty.arrays()["shapes"].tolist()) == ({}, {"pairs": 0.0}, [], [])
-    assert empty.forecast(0.0) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -91,6 +90,7 @@ def test_records_by_shape_of_no_game_have_no_figures() -> None:
         ("shapes", [SINGLES.key, 5]),
         ("shapes", [SINGLES.key, -1]),
         ("shapes", [SINGLES.key]),
+        ("shapes", SINGLES.key),
         ("counts", [1, 1]),
         ("sums", np.zeros((26, 4))),
         ("sums", np.zeros((13, 4))),
@@ -180,18 +180,3 @@ def test_forecasts_of_each_shape_of_a_mixed_pool_are_calibrated(method: str) -> 
     assert shaped.log_loss is not None
     assert one.log_loss is not None
     assert shaped.log_loss < one.log_loss
-
-
-def test_the_library_forecasts_games_of_single_agents_from_records_of_these() -> None:
-    """Games of the library are between single agents, so it needs nothing more; before any game, forecasts are even."""
-    assert Online("elo").predict_one("a", "b") == 0.5
-    duels = [("a", "b")] * 30 + [("b", "a")] * 10
-    learner = Online("sco").learn_many(duels)
-    assert rate(duels, "sco").predict("a", "b") == learner.predict_one("a", "b") == learner.rating().predict("a", "b") > 0.5
-    assert rate(duels, "sco").extra["forecasts"]["pairs"] == 40.0
-
-
-def test_duels_have_no_forecast_by_a_record_of_teams() -> None:
-    score = folded(Elo(), teams_and_duels(21, 400, duels=0.0))
-    with pytest.raises(InputError, match="forecasts of games 1:1 need 100 results of this shape, and there are 0, beside games 2:2"):
-        score.forecast(0.3)
