@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from ratings_core.online import Prequential
 from ratings_core.records.shapes import Shape, why_no_forecast
 from services.boards import outcome_history
 from services.boards.agent_history import agent_history, agent_outcomes, last_played, thinned
@@ -142,7 +143,8 @@ def test_expected_scores_are_the_forecasts_before_the_game(api: Running, pool: S
         ratings = state.content.ratings
         rater, online = ratings.raters["elo"], ratings.online["elo"]
         rater.grow(online, max(a, b) + 1)
-        assert duel["expected_score"] == pytest.approx(ratings.prequential["elo"].forecast(rater.log_odds(online, a, b)), abs=1e-7)
+        record = ratings.prequential["elo"].by_shape.get("1:1", Prequential())
+        assert duel["expected_score"] == pytest.approx(record.forecast(rater.log_odds(online, a, b)), abs=1e-7)
 
 
 def test_json_lines_have_the_outcomes_and_headers_the_rest(api: Running, pool: ServedPool) -> None:
