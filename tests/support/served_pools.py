@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, PoolHead
+from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.history_files import HistoryFiles
+from services.shard.publishing.updates import live_forecasts
 from services.state.pool import PoolState
 from tests.support.boards import head_of
 
@@ -74,10 +75,7 @@ class ServedPool:
             agents=len(names),
             online=list(ratings.online),
             beliefs=ratings.beliefs,
-            forecasts={
-                name: LiveForecasts(model=rater.forecasts, scale=ratings.prequential[name].scale, classes=ratings.prequential[name].classes)
-                for name, rater in ratings.raters.items()
-            },
+            forecasts=live_forecasts(state.content),
         )
         boards = {ACTIVITY: LiveBoard(names, ratings.activity[: len(names)].astype(float).tolist(), total=len(names))}
         for method in ratings.online:

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from services.boards.result import CertificateRow
 from tests.support.api import Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
@@ -70,6 +71,20 @@ def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: B
         page.until("document.querySelectorAll('table.board .who').length === 5")
         page.wait("2 weakly connected")  # of the same findings
         assert "proven cycles" not in page.text
+
+
+def test_methods_that_do_not_apply_are_not_among_the_others(played: Running, browser: Browser) -> None:
+    solved = solved_of("cup", method="copeland", position=50, ratings=[])
+    nothing = msgspec.structs.replace(solved.result, status="not_applicable", certificate=CertificateRow(kind="none", value=None))
+    assert played.store.solved.publish(msgspec.structs.replace(solved, result=nothing, error="needs games of a kind"))
+    with browser.page(played.url, "/pools/cup") as page:
+        page.wait("Not applicable here: Copeland")
+        chips = page.evaluate("[...document.querySelectorAll('nav.methods a')].map((one) => one.textContent)")
+        assert ("Maximal lottery" in chips, "Copeland" in chips) == (True, False)
+        page.go("/pools/cup?method=copeland")
+        page.wait("Not applicable: needs games of a kind", "No agent is rated.")
+        assert "solution proven" not in page.text
+        assert page.complaints() == []
 
 
 def test_copies_are_listed(played: Running, browser: Browser) -> None:

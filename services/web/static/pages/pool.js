@@ -100,11 +100,12 @@ export default class PoolPage extends Live {
     const folding = this.value("folding")?.folding;
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
+    const isEmpty = ![...list.boards, board].some((/** @type {any} */ one) => one?.rows.length); // a method that does not apply has no rows in any pool
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${view !== "board" ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
         ${season && view === "board" ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, `}${date(season.began_at)} to ${date(season.ended_at)}</p>` : head ? html`<p class="soft">${view === "board" && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
-      ${!season && !board?.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
+      ${!season && (!board || isEmpty) ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
         ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...complete, insight: this.value("insight"), query: chosen }} />`}`}`;
   }
@@ -146,7 +147,9 @@ export default class PoolPage extends Live {
     const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
     const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
     const past = chosen.season || chosen.at;
-    return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
+    const unanswered = boards.filter((one) => one.status === "not_applicable" && one !== board);
+    return html`<nav class="methods" aria-label="Methods"><ul>${boards.filter((one) => !unanswered.includes(one)).map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
+      ${unanswered.length && !chosen.embed ? html`<p class="soft small">Not applicable here: ${unanswered.map((one, i) => html`${i ? ", " : ""}<a key=${one.method} href=${withQuery({ method: one.method })} onClick=${follow} title=${one.error}>${title(one.method)}</a>`)}</p>` : null}
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
         ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>

@@ -10,6 +10,14 @@ import { html } from "../ui.js";
 const AGENTS = 12;
 const SECONDS = 15;
 
+/** Expected scores of agents against each other, or `why` there are none. @param {string} pool @param {string} method @param {string[]} agents */
+async function scoresBy(pool, method, agents) {
+  const body = JSON.stringify({ matches: [{ sides: [[agents[0]], [agents[1]]] }], methods: [method] });
+  const answer = await ask(poolUrl(pool, "/predict"), { method: "POST", body, headers: { "Content-Type": "application/json" } });
+  const why = answer.without[method] ?? answer.methods[0].matches[0].no_forecast;
+  return why ? { why } : ask(poolUrl(pool, "/matchups", { agents, method }));
+}
+
 /** @extends Live */
 export default class Wins extends Live {
   feeds() {
@@ -33,7 +41,7 @@ export default class Wins extends Live {
     const { pool, head } = this.props;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200 })).catch(() => null));
     const method = (head?.online ?? [])[0];
-    const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method })).catch(() => null) : null;
+    const forecasts = method && agents.length > 1 ? scoresBy(pool, method, agents).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
     this.setState({ agents, names, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
   }
@@ -43,7 +51,7 @@ export default class Wins extends Live {
     const { agents, observed, predicted } = this.state;
     if (row === column) return null;
     if (this.props.query.show === "predicted") {
-      const rate = predicted?.expected_scores[row][column];
+      const rate = predicted?.expected_scores?.[row][column];
       return typeof rate === "number" ? { rate, games: null } : null;
     }
     const record = observed.get(agents[row])?.get(agents[column]);
@@ -56,7 +64,7 @@ export default class Wins extends Live {
     if (this.value("board") && this.value("board").games_position === undefined) return html`<p class="soft" role="status">The games of these agents are not counted yet. They are known from the first checkpoint on.</p>`;
     if (!agents) return html`<p class="soft" role="status">Loading</p>`;
     const shows = query.show === "predicted" ? "predicted" : "observed";
-    const says = html`Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order.<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted ? ` by ${title(predicted.method)}` : ""}</a></span>`;
+    const says = html`Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order.${shows === "observed" && [...observed.values()].every((records) => !records.size) ? " No two of these agents met alone; games of teams are not counted by pairs." : ""}${shows === "predicted" && predicted?.why ? ` Not predicted: ${predicted.why}.` : ""}<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted?.method ? ` by ${title(predicted.method)}` : ""}</a></span>`;
     const table = [["agent", ...agents], ...agents.map((/** @type {string} */ agent, /** @type {number} */ i) => [agent, ...agents.map((/** @type {string} */ _, /** @type {number} */ j) => this.cell(i, j)?.rate ?? "")])];
     return html`<${Figure} title="Who beats whom" says=${says} file=${`${pool}-${shows}-scores`} table=${table} link=${`${link}&method=${board.method}${shows === "predicted" ? "&show=predicted" : ""}`}>
       <${Sized}>${(/** @type {number} */ width) => this.chart(width)}<//><//>`;
