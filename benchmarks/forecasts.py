@@ -10,6 +10,10 @@ second half of the games, beside the mean of its forecasts, which are made from 
 Data: all international football results where EQUIRANK_SHARED or ../shared has them (ties included); 20,000 battles of 100 models of
 nearly equal strength with 30 % ties; 100,000 games of 2,000 chess players with 40 % ties; 30,000 tennis matches of 300 players whose
 strength drifts. The last three are drawn with a seed. `oracle` has the scores of the probabilities that they were drawn from.
+
+A second table has pools whose games have two shapes: log loss and calibration error of the games of each shape, by one scale for all games
+and by a scale for each shape. 40,000 games of 300 agents whose strengths add up in a team: duels and games 2:2 in equal numbers, or one
+duel in 20. Its log losses are means of the drawn probabilities, so that they have no noise of results.
 """
 
 import os
@@ -26,8 +30,9 @@ from numpy.typing import NDArray
 
 from benchmarks.common import arguments, machine
 from ratings_core.online import RATERS, Prequential, Rater
+from ratings_core.online.trace import RatingTrace
 from ratings_core.records.forecasts import Ties
-from ratings_core.records.outcomes import OutcomeBatch
+from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch
 
 Floats = NDArray[np.float64]
 SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[2] / "shared"))
@@ -118,6 +123,72 @@ def workloads(quick: bool) -> Iterator[Games]:
     yield drawn("tennis", agents=300 // part, games=30_000 // part, spread=1.5, ties=0.0, drift=0.02, seed=3)
 
 
+@dataclass(frozen=True)
+class TwoShapes:
+    """Duels and games 2:2, in their order. chance: probability of the first side to win; is_duel: which games are duels; both (n,)."""
+
+    name: str
+    batch: OutcomeBatch
+    chance: Floats
+    is_duel: NDArray[np.bool_]
+
+
+def two_shapes(name: str, *, games: int, duels: float, agents: int = 300, seed: int = 0) -> TwoShapes:
+    """Games of agents with strengths N(0, 1) in logits, which add up in a team. duels: share of the games that are duels."""
+    rng = np.random.default_rng(seed)
+    strength = rng.normal(0.0, 1.0, agents)
+    players = rng.random((games, agents)).argpartition(4, axis=1)[:, :4]
+    is_duel = rng.random(games) < duels
+    takes_part = np.column_stack([np.ones(games, bool), ~is_duel, np.ones(games, bool), ~is_duel])
+    own = np.where(takes_part, strength[players], 0.0)
+    chance = 1 / (1 + np.exp(own[:, 2:].sum(axis=1) - own[:, :2].sum(axis=1)))
+    won = rng.random(games) < chance
+    sizes = np.repeat(np.where(is_duel, 1, 2), 2)
+    batch = OutcomeBatch(
+        side_start=np.arange(0, 2 * games + 1, 2, dtype=np.int64),
+        place=np.column_stack([2 - won, 1 + won]).astype(np.int32).ravel(),
+        agent_start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        agent=players[takes_part].astype(np.int32),
+        weight=np.full(games, WEIGHT_ONE, np.int64),
+        time=600.0 * np.arange(games),
+        task=np.full(games, NO_TASK, np.int32),
+        key=np.zeros((games, 2), np.uint64),
+    ).numbered(0)
+    return TwoShapes(name, batch, chance, is_duel)
+
+
+def _expected_loss(chance: Floats, forecast: Floats) -> float:
+    near = np.clip(forecast, 1e-15, 1 - 1e-15)
+    return float(-(chance * np.log(near) + (1 - chance) * np.log(1 - near)).mean())
+
+
+def _calibration(chance: Floats, forecast: Floats) -> float:
+    """As `Prequential.calibration_error`, with the drawn probabilities as results."""
+    favourite, result = np.maximum(forecast, 1 - forecast), np.where(forecast >= 0.5, chance, 1 - chance)
+    row = np.minimum(((favourite - 0.5) * 20).astype(np.int64), 9)
+    return float(np.abs(np.bincount(row, favourite - result, 10)).sum() / len(chance))
+
+
+def by_shape(quick: bool) -> None:
+    """Print one line for each method and shape of pools with two shapes."""
+    games = 2_000 if quick else 40_000
+    columns = f"{'data':<12}{'shape':<7}{'games':>8}{'oracle':>8}  {'method':<14}{'one scale':>10}{'calib.':>8}{'by shape':>10}"
+    print(f"\n{columns}{'calib.':>8}{'scale':>9}")
+    for data in (two_shapes("half duels", games=games, duels=0.5, seed=4), two_shapes("few duels", games=games, duels=0.05, seed=5)):
+        for method, kind in RATERS.items():
+            forecasts, rater, scores = [], kind(), (Prequential(), Prequential(by_shape=True))
+            for score in scores:
+                trace = RatingTrace.of(data.batch)
+                rater.fold(rater.init(0), data.batch, score, trace)
+                forecasts.append(trace.expected[0::2])
+            for shape, record in sorted(scores[1].by_shape.items()):
+                part = data.is_duel == (shape == "1:1")
+                chance = data.chance[part]
+                head = f"{data.name:<12}{shape:<7}{len(chance):>8}{_expected_loss(chance, chance):>8.4f}  {method:<14}"
+                figures = [f(chance, forecast[part]) for forecast in forecasts for f in (_expected_loss, _calibration)]
+                print(head + "{:>10.4f}{:>8.4f}{:>10.4f}{:>8.4f}".format(*figures) + f"{record.scale:>9.3f}", flush=True)
+
+
 def own_scores(rater: Rater, games: Games) -> Scores:
     """Scores of the expected scores of `Rater.predict`, each read before its game is folded."""
     state, batch, p = rater.init(games.agents), games.batch, np.empty(len(games.batch))
@@ -165,6 +236,7 @@ def main() -> int:
             worst = max(worst, now.log_loss)
             seen, forecast = ties(rater, games)
             print(f"{start}{method:<14}{own_scores(rater, games)}{now}{score.scale:>9.3f}{seen:>8.4f}{forecast:>10.4f}", flush=True)
+    by_shape(quick)
     return int(worst >= COIN and not quick)
 
 

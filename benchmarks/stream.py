@@ -66,7 +66,7 @@ def _side(player: int, place: int) -> Side:
 
 def directory() -> FixedDirectory:
     state = ControlState()
-    pool = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings().with_default_methods(Kind.GAMES))
+    pool = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings().with_defaults(Kind.GAMES))
     state.apply(0, pool)
     state.apply(1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=pool.fold))
     return FixedDirectory(state)

@@ -85,7 +85,8 @@ def _stream() -> bytes:
 
 
 def _settings(kind: Kind) -> FoldSettings:
-    return FoldSettings(per_task=True, online={name: {} for name in RATERS} if kind is Kind.GAMES else None)
+    games = kind is Kind.GAMES
+    return FoldSettings(per_task=True, online={name: {} for name in RATERS} if games else None, by_shape=games)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,9 @@ LACKING: Final[Mapping[Takes, str]] = {
     "games; of a file of games: `equirank solve FILE --feature COLUMN`; in Python: `features=[COLUMN]`)",
 }
 """Kind of input -> what a problem or a pool lacks if it does not provide this input."""
+NO_PAIRS: Final = "needs a game between two agents that each play alone; games of teams are not counted by pairs"
+"""What games lack in which no two agents met."""
+_NO_PLACES: Final = "needs a game in which an agent plays alone; places of teams are not counted"
 
 
 class NotApplicable(InputError):  # noqa: N818 - names the fact
@@ -122,7 +125,17 @@ def why_not(method: Method, problem: Problem) -> str | None:
         return LACKING[method.takes]
     if n < method.least_agents:
         return f"needs at least {method.least_agents} agents, but there are {n}"
-    return None
+    return uncounted(method.takes, problem)
+
+
+def uncounted(takes: Takes, games: Problem) -> str | None:
+    """Why games have no result of the kind `takes`, so that an answer would rest on nothing; None if they have some, or are no games."""
+    if not isinstance(games, GamesInput):
+        return None
+    if takes is Takes.PLACES:
+        return None if len(games.places) else _NO_PLACES
+    met = games.by_task if takes is Takes.TASK_PAIRS else (games.counts,)
+    return None if any(map(len, met)) else NO_PAIRS
 
 
 def _given(problem: Problem) -> frozenset[Takes]:

@@ -58,12 +58,12 @@ class Elo(PlainRater):
 
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
-        (games, n), into = games_of(batch), scoring(score)
-        traced = tracing(trace, batch, scored=into.wanted)
+        games, n = games_of(batch)
+        traced = tracing(trace, batch, score)
         self.grow(state, n)
         provisional_k = self.k if self.provisional_k is None else self.provisional_k
         rates = (self.k, provisional_k, self.provisional_outcomes)
-        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, rates, into, traced)
+        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, rates, scoring(score, games), traced)
 
     @property
     def _slope(self) -> float:

@@ -63,12 +63,12 @@ class FenchelYoung(PlainRater):
 
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` if an outcome has no key."""
-        (games, n), into = games_of(batch), scoring(score)
-        traced = tracing(trace, batch, scored=into.wanted)
+        games, n = games_of(batch)
+        traced = tracing(trace, batch, score)
         key = keys_of(batch)
         self.grow(state, n)
         settings = (self.alpha, self.low, self.high, np.uint64(self.seed))
-        _fold(state.rating, state.outcomes, games, key, self._slope, settings, into, traced)
+        _fold(state.rating, state.outcomes, games, key, self._slope, settings, scoring(score, games), traced)
 
     def _bounded(self, ratings: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(ratings, self.low, self.high)

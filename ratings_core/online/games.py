@@ -5,12 +5,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
-from ratings_core.records.games import for_kernels
+from ratings_core.records.games import Games, for_kernels
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 
 UNIT: Final = 1.0 / WEIGHT_ONE
@@ -18,23 +17,27 @@ UNIT: Final = 1.0 / WEIGHT_ONE
 
 _NOT_SCORED: Final = Prequential()
 """Placeholder if nothing is scored, so that one compiled kernel serves both cases; never written."""
+_NO_ROWS: Final = np.zeros(0, np.int32)
 NO_KEYS: Final = np.zeros((0, 2), np.uint64)
 """Placeholder for the outcomes' keys, for raters that draw no random numbers."""
 NO_KEYS.flags.writeable = False
 
 
 class Scoring(NamedTuple):
-    """Whether predictions are scored, and the arrays of `Prequential` that get the scores."""
+    """Whether predictions are scored, the arrays of `Prequential` that get the scores, and the index of each outcome's record there."""
 
     wanted: bool
     counts: NDArray[np.int64]
     sums: NDArray[np.float64]
+    rows: NDArray[np.int32]
 
 
-def scoring(score: Prequential | None) -> Scoring:
-    """`score` in kernel form. Raises `InputError` if it is not a `Prequential`."""
-    into = _NOT_SCORED if score is None else checks.instance("score", score, Prequential)
-    return Scoring(score is not None, into.counts, into.sums)
+def scoring(score: Prequential | None, games: Games) -> Scoring:
+    """`score` in kernel form. It gets a record for each shape of `games` that is new, so all arguments of a fold are checked before."""
+    if score is None:
+        return Scoring(False, _NOT_SCORED.counts, _NOT_SCORED.sums, _NO_ROWS)
+    rows = score.rows(games)
+    return Scoring(True, score.counts, score.sums, rows)
 
 
 def keys_of(batch: OutcomeBatch) -> NDArray[np.uint64]:

@@ -128,13 +128,13 @@ class Glicko2(CheckedSettings):
 
     def fold(self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` for times beyond +-1e15 seconds."""
-        (games, n), into = games_of(batch), scoring(score)
-        traced = tracing(trace, batch, scored=into.wanted)
+        games, n = games_of(batch)
+        traced = tracing(trace, batch, score)
         time = times_of(batch)
         if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
             raise InputError(f"time[{far[0]}]", time[far[0]].item(), f"must be within +-{_MAX_TIME:g} seconds")
         self.grow(state, n)
-        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into, traced)
+        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *scoring(score, games), traced)
 
     def log_odds(self, state: GlickoState, a: int, b: int) -> float:
         """From all outcomes of both agents so far, with both deviations. Raises as `Rater.log_odds` does."""
@@ -211,11 +211,11 @@ _Counts = NDArray[np.int64]
 def _fold(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, outcomes: _Counts,
     clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32], weight: _Counts,
-    time: _Floats, seconds: float, model: Model, wanted: bool, counts: _Counts, sums: _Floats, trace: Tracing,
+    time: _Floats, seconds: float, model: Model, wanted: bool, counts: _Counts, sums: _Floats, rows: NDArray[np.int32], trace: Tracing,
 ) -> None:  # fmt: skip
     """`fold_games`. A call with tuples of arrays would take a twentieth longer for one outcome."""
     columns = Columns(rating, deviation, volatility, information, surprise, period, outcomes)
-    games, scoring = Games(side_start, place, agent_start, agent, weight), Scoring(wanted, counts, sums)
+    games, scoring = Games(side_start, place, agent_start, agent, weight), Scoring(wanted, counts, sums, rows)
     fold_games(columns, clock, games, time, seconds, model, scoring, trace)
 
 

@@ -333,7 +333,7 @@ def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int
 @kernel
 def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, trace: Tracing, work: _Workspace) -> None:
     """Score the forecasts of the part, and write its trace."""
-    _, counts, sums = scoring
+    _, counts, sums, rows = scoring
     traced, before, after, expected = trace
     side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, work.shown, work.spread
     odds, results, scored, pairs = work.odds, work.results, first, zero()
@@ -342,7 +342,7 @@ def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, t
         side, n = side_start[i], side_start[i + 1] - side_start[i]
         more, at = n * (n - 1) // 2, agent_start[side] - begin
         if pairs and pairs + more > SCORED_PAIRS:
-            score_games(counts, sums, odds, results, games.weight, scored, i, traced, side_start, expected)
+            score_games(counts, sums, rows, odds, results, games.weight, scored, i, traced, side_start, expected)
             scored, pairs = i, zero()
         if n == 2 and agent_start[side + 2] - agent_start[side] == 2:
             variance = square(spread[at] / scale) + square(spread[at + 1] / scale)
@@ -352,7 +352,7 @@ def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, t
             _strengths(shown, spread, agent_start, begin, side, n, scale, work.mean, work.variance)
             _forecast(place, side, n, work.mean, work.variance, scale, odds, results, pairs)
         pairs += more
-    score_games(counts, sums, odds, results, games.weight, scored, end, traced, side_start, expected)
+    score_games(counts, sums, rows, odds, results, games.weight, scored, end, traced, side_start, expected)
     if traced:
         for member in range(begin, agent_start[side_start[end]]):
             before[member], after[member] = shown[member - begin], shown[work.following[member - begin]]

@@ -13,7 +13,7 @@ from ratings_core.checks import count, number, whole
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import log, sigmoid
-from ratings_core.online.games import UNIT, check_pair, result_of, scoring, side_means
+from ratings_core.online.games import UNIT, check_pair, result_of, scoring, side_means, zero
 from ratings_core.online.noise import checked_seed, normal_pair
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record, settle
@@ -122,12 +122,12 @@ class Melo(CheckedSettings):
 
     def fold(self, state: MeloState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` for a state of other dimensions."""
-        (games, n), into = games_of(batch), scoring(score)
-        traced = tracing(trace, batch, scored=into.wanted)
+        games, n = games_of(batch)
+        traced = tracing(trace, batch, score)
         self._check(state)
         self.grow(state, n)
         steps = (self.k, self.rate, self._slope)
-        _fold(state.rating, state.vector, state.outcomes, *games, steps, *into, traced)
+        _fold(state.rating, state.vector, state.outcomes, *games, steps, *scoring(score, games), traced)
 
     def log_odds(self, state: MeloState, a: int, b: int) -> float:
         """By ratings and vectors. Raises as `Rater.log_odds` does."""
@@ -249,20 +249,21 @@ def _fold(
     rating: _Floats, vector: _Floats, outcomes: NDArray[np.int64],
     side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
     weight: NDArray[np.int64], steps: _Steps, scored: bool, counts: NDArray[np.int64], sums: _Floats,
-    trace: Tracing,
+    rows: NDArray[np.int32], trace: Tracing,
 ) -> None:  # fmt: skip
     traced, before, after, expected = trace
     mean, gain = np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     centre, pull = np.empty((MAX_SIDES, vector.shape[1])), np.empty((MAX_SIDES, vector.shape[1]))
     for i in range(len(weight)):
         first, n = side_start[i], side_start[i + 1] - side_start[i]
+        row = rows[i] if scored else zero()
         side_means(rating, agent_start, agent, first, n, mean)
         _centres(vector, agent_start, agent, first, n, centre)
         if traced:
             expected[first : first + n] = 0.0
-        _pull(place, first, n, weight[i], mean, centre, steps[2], scored, counts, sums, traced, expected, gain, pull)
+        _pull(place, first, n, weight[i], mean, centre, steps[2], scored, counts, sums, row, traced, expected, gain, pull)
         if scored:
-            settle(sums, n)
+            settle(sums, row, n)
         if traced:
             average_expected(expected, first, n)
         share = weight[i] * UNIT / (n - 1)
@@ -296,7 +297,7 @@ def _centres(
 @inlined
 def _pull(
     place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, centre: _Floats, slope: float,
-    scored: bool, counts: NDArray[np.int64], sums: _Floats, traced: bool, expected: _Floats, gain: _Floats, pull: _Floats,
+    scored: bool, counts: NDArray[np.int64], sums: _Floats, row: int, traced: bool, expected: _Floats, gain: _Floats, pull: _Floats,
 ) -> None:  # fmt: skip
     """Write, for each side, the sums over its opponents of S - E and of S - E times the gradient by its vector."""
     gain[:n] = 0.0
@@ -306,7 +307,7 @@ def _pull(
             x, result = _log_odds(slope, mean, centre, i, j), result_of(place[first + i], place[first + j])
             p = sigmoid(x)
             if scored:
-                forecast = record(counts, sums, x, result, weight)
+                forecast = record(counts, sums, row, x, result, weight)
                 if traced:
                     expected[first + i] += forecast
                     expected[first + j] += 1.0 - forecast

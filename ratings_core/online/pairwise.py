@@ -43,14 +43,14 @@ def fold_pairs(
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     odds, results = np.empty(MOST_PAIRS), np.empty(MOST_PAIRS)
-    wanted, counts, sums = scoring
+    wanted, counts, sums, rows = scoring
     traced, before, after, expected = trace
     scored, pairs = zero(), zero()
     for i in range(len(games.weight)):
         first, n = games.side_start[i], games.side_start[i + 1] - games.side_start[i]
         begin, weight = games.agent_start[first], games.weight[i] * UNIT
         if pairs and pairs + n * (n - 1) // 2 > SCORED_PAIRS:
-            score_games(counts, sums, odds, results, games.weight, scored, i, traced, games.side_start, expected)
+            score_games(counts, sums, rows, odds, results, games.weight, scored, i, traced, games.side_start, expected)
             scored, pairs = i, zero()
         if n != 2 or games.agent_start[first + 2] - begin != 2:
             play(
@@ -74,7 +74,7 @@ def fold_pairs(
         outcomes[a] += 1
         outcomes[b] += 1
     if wanted:
-        score_games(counts, sums, odds, results, games.weight, scored, len(games.weight), traced, games.side_start, expected)
+        score_games(counts, sums, rows, odds, results, games.weight, scored, len(games.weight), traced, games.side_start, expected)
 
 
 @template

@@ -53,11 +53,11 @@ class Sco(PlainRater):
 
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
-        (games, n), into = games_of(batch), scoring(score)
-        traced = tracing(trace, batch, scored=into.wanted)
+        games, n = games_of(batch)
+        traced = tracing(trace, batch, score)
         self.grow(state, n)
         step = (self.alpha * self._slope, self.low, self.high)
-        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, into, traced)
+        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, scoring(score, games), traced)
 
     def _bounded(self, ratings: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(ratings, self.low, self.high)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined
+from ratings_core.online.prequential import Prequential
 from ratings_core.records.outcomes import OutcomeBatch
 
 
@@ -44,21 +45,23 @@ _EMPTY: Final = np.zeros(0)
 _NOT_TRACED: Final = Tracing(False, _EMPTY, _EMPTY, _EMPTY)
 
 
-def tracing(trace: RatingTrace | None, batch: OutcomeBatch, *, scored: bool) -> Tracing:
+def tracing(trace: RatingTrace | None, batch: OutcomeBatch, score: Prequential | None) -> Tracing:
     """`trace` in kernel form.
 
     Args:
         trace: Arrays to write; None for no trace.
         batch: The outcomes, already checked.
-        scored: Whether the fold scores its predictions. A trace needs them.
+        score: Scores of the fold's predictions; None if it has none. A trace needs them.
 
     Raises:
-        InputError: The trace is of another type or size, or predictions are not scored.
+        InputError: The trace or the scores are of another type or size, or a trace comes without scores.
     """
+    if score is not None:
+        checks.instance("score", score, Prequential)
     if trace is None:
         return _NOT_TRACED
     checks.instance("trace", trace, RatingTrace)
-    if not scored:
+    if score is None:
         raise InputError("trace", trace, "must come with `score`, because expected scores are calibrated by it")
     sizes = {"before": len(batch.agent), "after": len(batch.agent), "expected": len(batch.place)}
     for name, size in sizes.items():

@@ -92,11 +92,11 @@ class WengLin(CheckedSettings):
 
     def fold(self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
-        (games, n), into = games_of(batch), scoring(score)
-        traced = tracing(trace, batch, scored=into.wanted)
+        games, n = games_of(batch)
+        traced = tracing(trace, batch, score)
         self.grow(state, n)
         model = (self.beta * self.beta, self.kappa, self.tau * self.tau)
-        _fold(state.rating, state.deviation, state.outcomes, *games, model, self.z, *into, traced)
+        _fold(state.rating, state.deviation, state.outcomes, *games, model, self.z, *scoring(score, games), traced)
 
     def log_odds(self, state: BeliefState, a: int, b: int) -> float:
         """(mu_a - mu_b)/c, c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
@@ -147,7 +147,7 @@ def _fold(
     rating: _Floats, deviation: _Floats, outcomes: NDArray[np.int64],
     side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
     weight: NDArray[np.int64], model: _Model, z: float, scored: bool, counts: NDArray[np.int64], sums: _Floats,
-    trace: Tracing,
+    rows: NDArray[np.int32], trace: Tracing,
 ) -> None:  # fmt: skip
     traced, before, after, expected = trace
     mean, variance, gain, shrink = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
@@ -158,8 +158,8 @@ def _fold(
             _believe(rating, deviation, agent_start, agent, first, n, 0.0, mean, variance)
             if traced:
                 expected[first : first + n] = 0.0
-            _score(place, first, n, weight[i], mean, variance, model, counts, sums, traced, expected)
-            settle(sums, n)
+            _score(place, first, n, weight[i], mean, variance, model, counts, sums, rows[i], traced, expected)
+            settle(sums, rows[i], n)
             if traced:
                 average_expected(expected, first, n)
         _believe(rating, deviation, agent_start, agent, first, n, w * model[2], mean, variance)
@@ -245,12 +245,12 @@ def _infer(
 @inlined
 def _score(
     place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, variance: _Floats, model: _Model,
-    counts: NDArray[np.int64], sums: _Floats, traced: bool, expected: _Floats,
+    counts: NDArray[np.int64], sums: _Floats, row: int, traced: bool, expected: _Floats,
 ) -> None:  # fmt: skip
     for i in range(n):
         for j in range(i + 1, n):
             x = (mean[i] - mean[j]) / np.sqrt(variance[i] + variance[j] + 2.0 * model[0])
-            p = record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
+            p = record(counts, sums, row, x, result_of(place[first + i], place[first + j]), weight)
             if traced:
                 expected[first + i] += p
                 expected[first + j] += 1.0 - p

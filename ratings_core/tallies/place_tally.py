@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.arrays.frozen import Undo
 from ratings_core.arrays.hash_table import WINDOW, add_window
 from ratings_core.errors import InputError
@@ -46,6 +47,9 @@ class PlaceTally(Tally):
     arrays, key is agent * 2**24 + sides * 2**16 + ahead * 2**8 + tied.
     """
 
+    counts_teams: ClassVar[bool] = False
+    """Whether members of teams get counts, in place of agents that are a side alone."""
+
     def __init__(self) -> None:
         super().__init__(Slabs(("weight",)))
 
@@ -62,14 +66,21 @@ class PlaceTally(Tally):
 
     def _add_group(self, columns: Any, group: Group) -> None:
         slab, done = self.slabs.at(group.bucket), 0
+        starts = columns.agent_start[columns.side_start] if self.counts_teams else columns.side_start  # of what outcomes add at most
         while True:
-            with slab.undo(lambda: in_all(columns.side_start, group)) as undo:
-                done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns, undo)
+            with slab.undo(lambda: in_all(starts, group)) as undo:
+                done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns, self.counts_teams, undo)
             if done == len(group.select):
                 break
-            slab.reserve(int(columns.side_start[group.select[done] + 1] - columns.side_start[group.select[done]]))
-        if not slab.size:  # teams only
+            slab.reserve(int(starts[group.select[done] + 1] - starts[group.select[done]]))
+        if not slab.size:  # nobody was counted
             self.slabs.remove(group.bucket)
+
+    def merge(self, other: Self) -> None:
+        """Add the counts of `other`, which must use the same ids of agents. Raises `InputError` if it counts other sides."""
+        if checks.instance("other", other, PlaceTally).counts_teams != self.counts_teams:
+            raise InputError("other", other, f"must be a {type(self).__name__}")
+        super().merge(other)
 
     def counts(self, buckets: Mapping[int, float] | None = None) -> PlaceCounts:
         """Counts, in outcomes. buckets: weight (>= 0) of each bucket, 0 for others; by default all buckets have weight 1."""
@@ -78,7 +89,7 @@ class PlaceTally(Tally):
         return PlaceCounts((keys >> 24).astype(np.int32), sides, ahead, tied, values[0] / WEIGHT_ONE)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PlaceTally":
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Restore a tally from the result of `arrays()`. Raises `InputError` for invalid arrays."""
         tally = cls()
         tally.slabs.restore(arrays)
@@ -89,27 +100,36 @@ class PlaceTally(Tally):
         return tally
 
 
+class TeamTally(PlaceTally):
+    """As `PlaceTally`, of the members of teams: only sides of more than one agent get counts, one for each member."""
+
+    counts_teams: ClassVar[bool] = True
+
+
 @kernel
 def _add(
-    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
-) -> tuple[int, int]:
+    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any,
+    teams: bool, undo: Undo,
+) -> tuple[int, int]:  # fmt: skip
     """Add the outcomes of `select` from index `done` until one might not fit. Returns the next index and the new size."""
     side_start, place, agent_start, agent, weight = columns
     window, count = np.empty((4, WINDOW), np.int64), 0
     while done < len(select):
         lo, hi = side_start[select[done]], side_start[select[done] + 1]
-        if size + count + hi - lo > limit:
+        most = agent_start[hi] - agent_start[lo] if teams else hi - lo
+        if size + count + most > limit:
             size, count = add_window(slots, rows, size, window, count, undo), 0
-            if size + hi - lo > limit:
+            if size + most > limit:
                 return done, size
         for s in range(lo, hi):
-            at = agent_start[s]
-            if agent_start[s + 1] - at == 1:
-                key = np.int64(agent[at]) << 24 | (hi - lo) << 16 | _standing(place, lo, hi, place[s])
-                if count == WINDOW:
-                    size, count = add_window(slots, rows, size, window, count, undo), 0
-                window[0, count], window[1, count], window[2, count] = key, 1, weight[select[done]]
-                count += 1
+            begin, end = agent_start[s], agent_start[s + 1]
+            if (end - begin > 1) == teams:
+                standing = (hi - lo) << 16 | _standing(place, lo, hi, place[s])
+                for at in range(begin, end):
+                    if count == WINDOW:
+                        size, count = add_window(slots, rows, size, window, count, undo), 0
+                    window[0, count], window[1, count], window[2, count] = np.int64(agent[at]) << 24 | standing, 1, weight[select[done]]
+                    count += 1
         done += 1
     return done, add_window(slots, rows, size, window, count, undo)
 

@@ -79,8 +79,8 @@ def _make_request(here: Context, standing: Generation | GenerationRequest, asked
     if doubts:
         raise ApiError(409, "bans to confirm", f"{'; '.join(doubts)}. Nothing was changed. Send `confirm: true` if this is intended")
     fold = asked.fold
-    if fold is not None and standing.fold.online is not None:  # null stays null, as GET shows it: such a pool keeps its methods
-        fold = fold.with_default_methods(here.directory.control.known().pools[standing.pool].kind)
+    if fold is not None:  # null stays null, as GET shows it: such a pool keeps its methods
+        fold = fold.with_defaults(here.directory.control.known().pools[standing.pool].kind, standing.fold)
     return generations.wish(
         standing, time=here.clock(), fold=fold, initial=asked.initial, aliases=asked.aliases, bans=wanted, start=asked.start
     )

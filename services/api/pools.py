@@ -151,7 +151,7 @@ def _wanted(here: Context, pool: str, asked: PoolWanted) -> PoolCreated:
     if asked.label:
         check_visible_name(asked.label, "label")
     fold = asked.fold if asked.fold is not None else default_fold(here.settings)
-    check(kind, fold.with_default_methods(kind))  # raises for settings that a shard cannot fold
+    check(kind, fold.with_defaults(kind))  # raises for settings that a shard cannot fold
     return PoolCreated(pool=check_pool_name(pool), kind=kind, time=here.clock(), fold=fold, label=asked.label)
 
 

@@ -82,7 +82,8 @@ async def predict(
 ) -> Predictions:  # fmt: skip
     """Forecast games of two or more sides by the online methods of a pool.
 
-    Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
+    Each method has the records of its earlier forecasts of games of the same shapes, and each duel has the record of its two agents against
+    each other. A game of a shape with too few results has ranks of its sides and a reason, and no probability.
     With `slice`: by ratings and games in the slice, with the scale and the record of the pool's forecasts. Nothing is written, and no key
     is needed.
     """

@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache, partial
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -15,12 +16,14 @@ from ratings_core.errors import InputError
 from ratings_core.records.forecasts import Ties
 from ratings_core.records.outcomes import WEIGHT_ONE
 from ratings_core.records.roster import UNKNOWN
+from ratings_core.records.shapes import Shape
 from services.boards import reading
 from services.boards.agent_events import AgentEvent, agent_events
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.cursors import RULE, checksum, place_of, text_of
 from services.boards.history import KeptSolve, unpacked
 from services.boards.outcome_history import HistoryRow, OutcomeHistoryReader
+from services.boards.predictions import has_forecasts
 from services.boards.slice_boards import SliceName, board_name
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -148,14 +151,14 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
         after: Rating after it.
         change: `after` less `before`.
         expected_score: Expected score of the agent's side before the outcome, 0 to 1: the probability to win, where a tie counts a half.
-            With more than two sides, its mean against the other sides.
+            With more than two sides, its mean against the other sides. None if the pool forecasts no games of this shape: it had too few.
         p_win: Probability of the agent's side to win, before the outcome: `expected_score` less half of `p_tie`. None with more than two
-            sides, and if an earlier version folded the pool.
-        p_tie: Probability of a tie, from the shares of ties of all forecasts of the method up to now. None as `p_win`.
+            sides, and where `expected_score` is None.
+        p_tie: Probability of a tie, from the shares of ties of all forecasts of this shape up to now. None as `p_win`.
         gain: Rating points for each point by which a score differs from the expected one, at weight 1:
             `change` = `gain` x `weight` x (`score` - `expected_score`). By a method with deviations it falls as the deviation does. For Elo
             it is K if Elo's forecast needs no calibration; otherwise it is K times (`score` less Elo's forecast) over (`score` less
-            `expected_score`). None if the score is the expected one.
+            `expected_score`). None if the score is the expected one, or this is None.
         ids: Only with `ids=true`: the ids by which the outcome was sent, such as for a retraction. Several if outcomes with the same time,
             weight, sides and places were sent, and none if neither archive nor log has the record any more.
     """
@@ -171,7 +174,7 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
     before: float
     after: float
     change: float
-    expected_score: float
+    expected_score: float | None
     p_win: float | None
     p_tie: float | None
     gain: float | None
@@ -325,8 +328,7 @@ def agent_outcomes(
     chosen = online_method(history, method)
     before = None if place is None else place.outcome
     total = _outcomes_of(known, agent)
-    forecasts = head.forecasts.get(chosen)
-    ties = None if forecasts is None else Ties(forecasts.classes)
+    ties = cache(partial(_ties, head, chosen))
     rows = read_history(
         lambda: [_outcome(known, row, agent, chosen, ties) for row in islice(history.newest(agent, total, before), count + 1)], known
     )
@@ -458,18 +460,26 @@ def read_history(read: Callable[[], T], index: AgentIndex) -> T:
     raise NoIndex(f"several files of the history of pool {index.entry.pool} are damaged", retriable=True)
 
 
-def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str, ties: Ties | None) -> AgentOutcome:
-    """An outcome as answered. ties: Probabilities of ties by the method; None if they are not known."""
+def _ties(head: PoolHead, method: str, shape: Shape) -> Ties | None:
+    """Probabilities of ties of games of a shape by a method; None if it has no forecasts of them."""
+    shapes = head.forecasts[method].shapes if has_forecasts(head, method, shape) else None
+    return None if shapes is None else Ties(shapes[str(shape)].classes)
+
+
+def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str, ties: Callable[[Shape], Ties | None]) -> AgentOutcome:
+    """An outcome as answered. ties: As `_ties` of a shape."""
     values = row.values
     sides: dict[int, OutcomeSide] = {}
     for member in row.segment.members(values, agent):
         side = sides.setdefault(member.side, OutcomeSide(agents=[], place=member.place))
         side.agents.append(index.name(member.agent))
+    shape = Shape.of([len(side.agents) for side in sides.values()])
     own = sides.pop(int(values["side"]))
     before, after = float(values[f"before.{method}"]), float(values[f"after.{method}"])
-    weight, expected = int(values["weight"]) / WEIGHT_ONE, float(str(values[f"expected.{method}"]))
+    weight, forecasts = int(values["weight"]) / WEIGHT_ONE, ties(shape)
+    expected = None if forecasts is None else float(str(values[f"expected.{method}"]))
     score = sum((side.place > own.place) + (side.place == own.place) / 2 for side in sides.values()) / len(sides)
-    tie = None if ties is None or len(sides) > 1 else float(ties.probability(np.array([expected]))[0])
+    tie = None if forecasts is None or len(sides) > 1 else float(forecasts.probability(np.array([expected]))[0])
     return AgentOutcome(
         outcome=row.outcome,
         time=float(values["time"]),
@@ -483,9 +493,9 @@ def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str, ties: 
         after=after,
         change=after - before,
         expected_score=expected,
-        p_win=None if tie is None else expected - tie / 2,
+        p_win=None if tie is None or expected is None else expected - tie / 2,
         p_tie=tie,
-        gain=None if score == expected else (after - before) / (weight * (score - expected)),
+        gain=None if expected is None or score == expected else (after - before) / (weight * (score - expected)),
     )
 
 

@@ -5,7 +5,7 @@ Only the parts of a checkpoint that it needs are read: names, numbers of outcome
 
 import threading
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -30,7 +30,14 @@ Weights: TypeAlias = NDArray[np.int64]
 """Weights of outcomes, in units of 1 / `WEIGHT_ONE`."""
 _NAMES: Final = ("agents.bytes", "agents.start", "activity")
 _TALLIES: Final = {
-    Kind.GAMES: ("pairs.start", "pairs.key", "pairs.wins", "pairs.losses", "pairs.ties", "places.start", "places.key", "places.weight"),
+    Kind.GAMES: (
+        "pairs.start",
+        "pairs.key",
+        "pairs.wins",
+        "pairs.losses",
+        "pairs.ties",
+        *(f"{tally}.{name}" for tally in ("places", "teams") for name in ("start", "key", "weight")),
+    ),
     Kind.SCORES: ("scores.start", "scores.key", "scores.weight", "scores.total", "tasks.bytes", "tasks.start"),
 }
 _LOW: Final = np.int64(2**32 - 1)
@@ -53,15 +60,21 @@ class Place(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Weights of an agent's games as a single-agent side, in units of 1 / `WEIGHT_ONE`.
+    """Weights of an agent's games, in units of 1 / `WEIGHT_ONE`.
 
-    wins: games in which it ended alone in first place. draws: games in which it shared the first place. losses: all others. Against one
-    opponent, wins are games in which it was placed before it, and draws those in which both had the same place.
+    wins: games in which its side ended alone in first place. draws: games in which its side shared the first place. losses: all others.
+    Against one opponent, only games count in which both were sides alone: wins are those in which the agent was placed before the opponent,
+    and draws those in which both had the same place.
     """
 
     wins: int
     draws: int
     losses: int
+
+    @property
+    def games(self) -> int:
+        """Weight of all games."""
+        return self.wins + self.draws + self.losses
 
 
 class GamesPlayed(NamedTuple):
@@ -148,7 +161,7 @@ class AgentIndex:
             raise InputError("activity", len(self._activity), f"must be {len(self._names)}, the number of agents")
         self._order = np.argsort(-self._activity, kind="stable").astype(np.int32)
         self._search = NameSearch(Arena(arrays["agents.bytes"], arrays["agents.start"]), self._order)
-        self._tallies = {name: part(arrays, name) for name in ("pairs", "places", "scores")}
+        self._tallies = {name: part(arrays, name) for name in ("pairs", "places", "teams", "scores")}
         self._tasks = Roster.from_arrays(part(arrays, "tasks")) if entry.kind == Kind.SCORES else None
         self._task_scores: dict[int, list[TaskScore]] = {}
         kept = 0 if mapped else self._activity.nbytes + sum(array.nbytes for tally in self._tallies.values() for array in tally.values())
@@ -246,16 +259,18 @@ class AgentIndex:
         return [self.name(int(self._order[place])) for place in self._search.nearest(query, count)]
 
     def results(self, agent: int) -> Results:
-        """The agent's games. Only for pools of games."""
-        places = self._tallies["places"]
-        wins = draws = losses = 0
-        for rows in _rows(places, agent << 24, (agent + 1) << 24):
-            key, weight = places["key"][rows], places["weight"][rows]
-            first, alone = key >> 8 & 255 == 0, key & 255 == 1
-            wins += int(weight[first & alone].sum())
-            draws += int(weight[first & ~alone].sum())
-            losses += int(weight[~first].sum())
-        return Results(wins, draws, losses)
+        """The agent's games, those in teams included if the pool counts them. Only for pools of games."""
+        alone, in_teams = _results(self._tallies["places"], agent), self.results_in_teams(agent) or Results(0, 0, 0)
+        return Results(*(one + other for one, other in zip(alone, in_teams, strict=True)))
+
+    def results_in_teams(self, agent: int) -> Results | None:
+        """The agent's games in teams; None if the pool does not count them (`FoldSettings.by_shape`). Only for pools of games."""
+        return _results(self._tallies["teams"], agent) if self._tallies["teams"] else None
+
+    def team_games(self, agent: int) -> float | None:
+        """The agent's games in teams, in outcomes of weight 1; None as for `results_in_teams`."""
+        in_teams = self.results_in_teams(agent)
+        return None if in_teams is None else float(outcomes_of(in_teams.games))
 
     @property
     def counts_games(self) -> bool:
@@ -282,7 +297,7 @@ class AgentIndex:
         """Weights of wins, draws and losses of all agents: int64 (3, n). They are counted at the first call."""
         with self._counting:
             if self._results is None:
-                self._results = results_of_all(self._tallies["places"], len(self))
+                self._results = results_of_all(self._tallies, len(self))
             return self._results
 
     def measured(self, agent: int) -> tuple[int, int]:
@@ -384,14 +399,30 @@ def _task_scores(scores: dict[str, NDArray[Any]], agent: int, names: Roster | No
     return sorted(found, key=lambda one: ((one.rank - 1) / one.agents, -one.agents, one.task))
 
 
-def results_of_all(places: Arrays, agents: int) -> NDArray[np.int64]:
-    """Weights of wins, draws and losses of all agents by a tally of places: int64 (3, agents)."""
+def _results(places: Arrays, agent: int) -> Results:
+    """An agent's games by a tally of places."""
+    wins = draws = losses = 0
+    for rows in _rows(places, agent << 24, (agent + 1) << 24):
+        key, weight = places["key"][rows], places["weight"][rows]
+        first, alone = key >> 8 & 255 == 0, key & 255 == 1
+        wins += int(weight[first & alone].sum())
+        draws += int(weight[first & ~alone].sum())
+        losses += int(weight[~first].sum())
+    return Results(wins, draws, losses)
+
+
+def results_of_all(tallies: Mapping[str, Arrays], agents: int) -> NDArray[np.int64]:
+    """Weights of wins, draws and losses of all agents: int64 (3, agents).
+
+    tallies: Tally -> its arrays: `places`, and `teams`, which has no arrays if the pool does not count games in teams.
+    """
     results = np.zeros((3, agents), np.int64)
-    for begin in range(0, len(places["key"]), _KEYS_AT_ONCE):
-        key, weight = (places[name][begin : begin + _KEYS_AT_ONCE] for name in ("key", "weight"))
-        agent, first, alone = key >> 24, key >> 8 & 255 == 0, key & 255 == 1
-        kind = np.where(first, np.where(alone, 0, 1), 2)
-        np.add.at(results, (kind, agent), weight)
+    for places in (tallies["places"], tallies["teams"]):
+        for begin in range(0, len(places["key"]) if places else 0, _KEYS_AT_ONCE):
+            key, weight = (places[name][begin : begin + _KEYS_AT_ONCE] for name in ("key", "weight"))
+            agent, first, alone = key >> 24, key >> 8 & 255 == 0, key & 255 == 1
+            kind = np.where(first, np.where(alone, 0, 1), 2)
+            np.add.at(results, (kind, agent), weight)
     return results
 
 

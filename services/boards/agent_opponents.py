@@ -37,7 +37,7 @@ class OpponentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's opponents, most games first.
+    """An agent's opponents, most games first. A game counts for two agents that were both sides alone.
 
     Attributes:
         pool: Name of the pool.
@@ -47,6 +47,8 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
         age_seconds: Seconds since the checkpoint was written.
         method: Online method of the expected scores; None if no method forecasts.
         total: Number of all opponents.
+        team_games: The agent's games in teams, which count for no opponent; a game of weight 1 counts 1. None as in `GamesRecord`, and for
+            an agent that is newer than the checkpoint.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
@@ -60,6 +62,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
     age_seconds: float
     method: str | None
     total: int
+    team_games: float | None
     opponents: list[OpponentRow]
     next: str | None
     slice: str | msgspec.UnsetType = msgspec.UNSET
@@ -148,6 +151,7 @@ def opponent_list(
         age_seconds=reading.age(now, index.written_at),
         method=chosen,
         total=len(met.agent),
+        team_games=None if agent is None else index.team_games(agent),
         opponents=[
             OpponentRow(agent=a, games=g, wins=w, draws=d, losses=x, expected_score=e)
             for a, g, w, d, x, e in each

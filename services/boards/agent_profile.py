@@ -58,15 +58,17 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class GamesRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's games at a checkpoint. A game of weight 1 counts 1; games in a team, and games in dropped time buckets, are not counted.
+    """An agent's games at a checkpoint. A game of weight 1 counts 1; games in dropped time buckets are not counted.
 
     Attributes:
         position: Log offset up to which games were counted.
         age_seconds: Seconds since the checkpoint was written.
         games: All games.
-        wins: Games in which the agent was alone in first place.
-        draws: Games in which the agent shared the first place.
+        wins: Games in which the agent's side was alone in first place.
+        draws: Games in which the agent's side shared the first place.
         losses: Games in which another side was placed before it.
+        team_games: Games of these in which its side had more agents. None in a pool that does not count them (`by_shape` of its
+            settings): then `games` are those that the agent played alone.
     """
 
     position: int
@@ -75,6 +77,7 @@ class GamesRecord(msgspec.Struct, frozen=True, kw_only=True):
     wins: float
     draws: float
     losses: float
+    team_games: float | None
 
 
 class TaskPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,6 +248,7 @@ def _record(index: AgentIndex | NoIndex, name: str, now: float) -> tuple[GamesRe
         best = places[:_TASKS_LISTED]
         return None, ScoresRecord(position=position, age_seconds=age, tasks=tasks, measurements=measured, best=best, worst=worst), None
     results = index.results(agent)
-    games, wins, draws, losses = (float(outcomes_of(weight)) for weight in (sum(results), *results))
-    record = GamesRecord(position=position, age_seconds=age, games=games, wins=wins, draws=draws, losses=losses)
+    games, wins, draws, losses = (float(outcomes_of(weight)) for weight in (results.games, *results))
+    in_teams = index.team_games(agent)
+    record = GamesRecord(position=position, age_seconds=age, games=games, wins=wins, draws=draws, losses=losses, team_games=in_teams)
     return record, None, None

@@ -6,9 +6,19 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
-from ratings_core.records.forecasts import expected_scores
+from ratings_core.records.shapes import SINGLES
 from services.boards import reading
-from services.boards.predictions import Forecaster, OfPool, Record, UnknownAgents, known_agents, online_methods, ready, record_of
+from services.boards.predictions import (
+    Forecaster,
+    OfPool,
+    Record,
+    UnknownAgents,
+    check_has_games,
+    known_agents,
+    online_methods,
+    ready,
+    record_of,
+)
 from services.boards.slice_boards import board_name
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -46,7 +56,7 @@ class FairOpponents(OfPool, frozen=True, kw_only=True):
         position: Log offset up to which outcomes were counted, at least.
         agent: Name of the agent.
         method: Online method of the forecasts.
-        record: Record of the method's earlier forecasts.
+        record: Record of the method's earlier forecasts of games of single agents.
         opponents: The opponents, the most even game first.
         slice: Slice of the pool whose ratings these are. Absent for all outcomes. Scale and record of the forecasts are those of the pool.
     """
@@ -81,7 +91,7 @@ def fair_opponents(
         part: Slice of the pool, such as `language:English`, which the pool has; empty for all outcomes.
 
     Raises:
-        InputError: The method is no online method of the pool, or no method forecasts.
+        InputError: The method is no online method of the pool, or no method forecasts games of two agents.
         UnknownAgents: The pool has no such agent, or it is left out.
         StoreError: The store does not answer.
     """
@@ -97,7 +107,7 @@ def fair_opponents(
     if own is None:
         raise UnknownAgents([name], part)
     rows = {row.agent: row for row in around.rows}
-    scores = expected_scores(live.scale * live.model.log_odds([own, *known.values()]))[0, 1:]
+    scores = live.expected([own, *known.values()])[0, 1:]
     ties = live.ties.probability(scores).tolist()
     found = [
         FairOpponent(
@@ -116,21 +126,23 @@ def fair_opponents(
         position=head.position,
         agent=name,
         method=chosen,
-        record=record_of(head, chosen),
+        record=record_of(head, chosen, str(SINGLES)),
         opponents=sorted(found, key=lambda one: abs(one.expected_score - 0.5))[:count],
         slice=part or msgspec.UNSET,
     )
 
 
-def _forecaster(head: PoolHead, method: str | None, leading: str, part: str) -> tuple[str, Forecaster]:
+def _forecaster(head: PoolHead, asked: str | None, leading: str, part: str) -> tuple[str, Forecaster]:
     """The method of the forecasts, and what they need. Raises `InputError`."""
+    check_has_games(head)
     online = online_methods(head, part)
-    names = [method] if method is not None else [*([leading] if leading in online else []), *online]
+    names = [asked] if asked is not None else [*([leading] if leading in online else []), *online]
     reasons = []
     for name in names:
-        live, why = ready(head, name) if name in online else (None, "it is none of its online methods")
-        if live is not None:
-            return name, live
-        reasons.append(f"{name}: {why}")
+        method, why = ready(head, name) if name in online else (None, "it is none of its online methods")
+        singles = why if method is None else method.of(SINGLES)
+        if isinstance(singles, Forecaster):
+            return name, singles
+        reasons.append(f"{name}: {singles}")
     there, what = "; ".join(reasons) or "it has no online method", f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"
-    raise InputError("method", method, f"must be an online method of {what} that forecasts ({there})")
+    raise InputError("method", asked, f"must be an online method of {what} that forecasts games of two agents ({there})")

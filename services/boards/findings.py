@@ -333,6 +333,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         method: Name of the method.
+        shape: Shape of the games, such as `1:1` or `2:2`; None for all games of a pool that does not tell shapes apart.
         pairs: Number of predicted pairs, by weight.
         enough: Whether there are at least `least_pairs` pairs. With fewer, the means say little about the method.
         log_loss: Mean log loss.
@@ -353,13 +354,14 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     calibration_error: float | None = None
     classes: list[ForecastClass] = []
     enough: bool = True
+    shape: str | None = None
 
 
 class Prequential(Finding, frozen=True, kw_only=True):
-    """Prediction accuracy of the online methods, smallest log loss first.
+    """Prediction accuracy of the online methods by shape of games, most forecasts first, and then the smallest log loss.
 
     Attributes:
-        forecasts: The methods.
+        forecasts: The methods, for each shape.
         least_pairs: Number of predicted pairs from which the means are meaningful.
     """
 

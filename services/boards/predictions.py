@@ -9,6 +9,7 @@ import msgspec
 from ratings_core.errors import InputError
 from ratings_core.records.forecasts import (
     Floats,
+    ForecastClass,
     ForecastModel,
     Strength,
     Ties,
@@ -18,16 +19,21 @@ from ratings_core.records.forecasts import (
 )
 from ratings_core.records.names import check_name
 from ratings_core.records.outcomes import MAX_SIDES
+from ratings_core.records.shapes import LEAST_PAIRS, SINGLES, Shape, why_no_forecast
 from services.boards.agent_index import AgentIndex, Results, outcomes_of
 from services.boards.slice_boards import board_name
-from services.boards.store.protocol import ACTIVITY, PoolHead
+from services.boards.store.protocol import ACTIVITY, PoolHead, ShapeForecasts
 from services.boards.store.redis import RedisStore
+from services.wire.pools import Kind
 
 _MOST_SEATS: Final = 1000
 """Most agents of all games of a request together; an agent counts in each of its games. It bounds the work of a request, about a
 millisecond for each game."""
 _NO_MODEL: Final = "its forecasts need more than ratings and deviations"
-_EARLIER: Final = "an earlier version folded the pool: it forecasts once the pool is folded again"
+_NOT_APART: Final = (
+    "its record does not tell shapes of games apart, as in pools of an earlier release: `equirank pools settings POOL --set by_shape=true` "
+    "folds the pool again"
+)
 
 
 class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,14 +51,16 @@ class SideForecast(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         agents: Names of its agents.
-        expected_score: Mean result against the other sides; a win is 1 and a tie 1/2.
+        rank: Rank of the side by the method's ratings: 1 for the strongest one, and equal sides share a rank.
+        expected_score: Mean result against the other sides; a win is 1 and a tie 1/2. None if `no_forecast` of the game says why.
         win: Probability to win: of two sides, 1 less the probabilities of a tie and a loss; of more sides, to end before all others if
-            nothing is tied.
+            nothing is tied. None as `expected_score`.
     """
 
     agents: list[str]
-    expected_score: float
-    win: float
+    rank: int
+    expected_score: float | None
+    win: float | None
 
 
 class MatchForecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,31 +68,45 @@ class MatchForecast(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         sides: The sides in the order of the request.
-        tie: Probability of a tie of two sides; None for more sides.
-        evenness: Entropy of who ends first over that of an even game: 1 is even, 0 is decided.
+        shape: Shape of the game: sizes of its smallest and its largest side, such as `1:1` or `2:2`. Scales and records of forecasts are
+            those of a shape.
+        tie: Probability of a tie of two sides; None for more sides, and without a forecast.
+        evenness: Entropy of who ends first over that of an even game: 1 is even, 0 is decided. None without a forecast.
+        no_forecast: Why the game has no probabilities: the method has too few results of its shape. None if it has some.
     """
 
     sides: list[SideForecast]
+    shape: str
     tie: float | None
-    evenness: float
+    evenness: float | None
+    no_forecast: str | None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Record of a method's earlier forecasts, each made before its outcome was counted.
+    """Record of a method's earlier forecasts of games of one shape, each made before its outcome was counted.
 
     Attributes:
+        shape: Shape of the games, such as `1:1`.
         pairs: Number of forecast pairs of sides, by weight. Without pairs, the other figures are None.
         log_loss: Mean log loss, in nats. Forecasts of 1/2 have 0.6931.
         brier: Mean squared distance of forecast and result.
         calibration_error: Mean distance of forecasts and results in ten classes of forecasts.
         wins_predicted: Share of decided pairs whose winner was the favourite. An even forecast counts half.
+        enough: Whether there are `least_pairs` pairs. With fewer, the figures say little about the method.
+        least_pairs: Number of pairs from which the figures are meaningful.
+        classes: Calibration: pairs by the forecast of their favourite (0.5 to 0.55, and so on up to 1): number of pairs, mean forecast,
+            mean result (a tie is 1/2), share of ties. Only classes with a pair.
     """
 
+    shape: str
     pairs: float
     log_loss: float | None
     brier: float | None
     calibration_error: float | None
     wins_predicted: float | None
+    enough: bool
+    least_pairs: float
+    classes: list[ForecastClass]
 
 
 class MethodForecasts(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,12 +114,12 @@ class MethodForecasts(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         method: Name of the method.
-        record: Record of its earlier forecasts.
+        records: Records of its earlier forecasts, one for each shape of the requested games.
         matches: Its forecasts, in the order of the request.
     """
 
     method: str
-    record: Record
+    records: list[Record]
     matches: list[MatchForecast]
 
 
@@ -159,7 +181,7 @@ class Matchups(OfPool, frozen=True, kw_only=True):
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted, at least.
         method: Name of the method.
-        record: Record of the method's earlier forecasts.
+        record: Record of the method's earlier forecasts of games of single agents.
         agents: Names of the agents, in the order of the request.
         expected_scores: Expected score of each agent (row) against each agent (column); None against itself.
         ties: Probability of a tie of each pair; None against itself.
@@ -203,7 +225,7 @@ def predictions(
 
     Raises:
         InputError: A game has fewer than 2 sides or too many, a side without agents, or an agent twice; a name breaks a rule; there are
-            more than `_MOST_SEATS` agents; or a method is not an online method of the pool.
+            more than `_MOST_SEATS` agents; a method is not an online method of the pool; or the pool has none.
         UnknownAgents: The pool does not have the agents.
         StoreError: The store does not answer.
     """
@@ -222,7 +244,8 @@ def predictions(
             without[method] = why or str(strengths)
             continue
         made = [_forecast(live, match.sides, strengths) for match in matches]
-        forecasts.append(MethodForecasts(method=method, record=record_of(head, method), matches=made))
+        records = [record_of(head, method, shape) for shape in dict.fromkeys(match.shape for match in made)]
+        forecasts.append(MethodForecasts(method=method, records=records, matches=made))
     met = [_met(index, match.sides, hidden) for match in matches]
     return Predictions(
         pool=head.pool,
@@ -239,7 +262,8 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
     """Expected scores of `agents` against each other by an online method. part: As of `predictions`.
 
     Raises:
-        InputError: An agent is named twice, a name breaks a rule, or the method is not an online method of the pool, or cannot forecast.
+        InputError: An agent is named twice, a name breaks a rule, or the method is not an online method of the pool, or cannot forecast
+            games of two agents.
         UnknownAgents: The pool does not have the agents.
         StoreError: The store does not answer.
     """
@@ -249,18 +273,21 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
     names = known_agents(store, head, agents, part)
     live, why = ready(head, method)
     strengths = {} if live is None else _strengths(store, head, board_name(method, part), names)
-    if live is None or isinstance(strengths, str):
-        raise InputError("method", method, f"must be a method that forecasts; {why or strengths}")
-    expected = expected_scores(live.scale * live.model.log_odds(list(strengths.values())))
+    singles = why if live is None else live.of(SINGLES)
+    if isinstance(singles, str) or isinstance(strengths, str):
+        raise InputError(
+            "method", method, f"must be a method that forecasts games of two agents; {singles if isinstance(singles, str) else strengths}"
+        )
+    expected = singles.expected(list(strengths.values()))
     return Matchups(
         pool=head.pool,
         generation=head.generation,
         position=head.position,
         method=method,
-        record=record_of(head, method),
+        record=record_of(head, method, str(SINGLES)),
         agents=names,
         expected_scores=_without_diagonal(expected),
-        ties=_without_diagonal(live.ties.probability(expected)),
+        ties=_without_diagonal(singles.ties.probability(expected)),
         slice=part or msgspec.UNSET,
     )
 
@@ -279,32 +306,69 @@ def expected_against(
         part: As of `predictions`.
 
     Returns:
-        The method, None if no method forecasts, and the expected scores; None if the method's board lacks an agent.
+        The method, None if no method forecasts, and the expected scores; None if the method's board lacks an agent, or the method has
+        too few results of games of single agents for a forecast.
 
     Raises:
         InputError: The method is not an online method of the pool, or cannot forecast.
         StoreError: The store does not answer.
     """
-    chosen = next((one for one in _chosen(head, None if method is None else [method], part) if ready(head, one)[0] is not None), None)
-    live, why = (None, "") if (asked := chosen or method) is None else ready(head, asked)
-    if live is None:
-        if method is not None:
-            raise InputError("method", method, f"must be a method that forecasts; {why}")
-        return None, [None] * len(opponents)
+    asked = online_methods(head, part) if method is None else _chosen(head, [method], part)
+    chosen = next((one for one in asked if ready(head, one)[0] is not None), None)
+    if chosen is None and method is not None:
+        raise InputError("method", method, f"must be a method that forecasts; {ready(head, method)[1]}")
+    live = None if chosen is None else ready(head, chosen)[0]
+    singles = None if live is None else live.of(SINGLES)
+    if not isinstance(singles, Forecaster):
+        return chosen, [None] * len(opponents)
     own, *others = store.live.strengths(head, board_name(str(chosen), part), [agent, *opponents])
     known = [strength for strength in others if strength is not None]
     if own is None or not known:
         return chosen, [None] * len(opponents)
-    scores = iter(expected_scores(live.scale * live.model.log_odds([own, *known]))[0, 1:].tolist())
+    scores = iter(singles.expected([own, *known])[0, 1:].tolist())
     return chosen, [None if strength is None else next(scores) for strength in others]
 
 
 class Forecaster(NamedTuple):
-    """What the forecasts of a method need: its model, the scale of the log odds, and the probabilities of ties."""
+    """What a method's forecasts of games of one shape need: its model, the scale of the log odds, and the probabilities of ties."""
 
     model: ForecastModel
     scale: float
     ties: Ties
+
+    def log_odds(self, sides: Sequence[Strength]) -> Floats:
+        """Calibrated log odds of each side against each, (n, n)."""
+        return self.scale * self.model.log_odds(sides)
+
+    def expected(self, sides: Sequence[Strength]) -> Floats:
+        """Expected score of each side against each, (n, n)."""
+        return expected_scores(self.log_odds(sides))
+
+
+class Forecasters:
+    """What a method's forecasts need, by shape of games.
+
+    Args:
+        model: The method's own log odds.
+        shapes: Shape -> scale and record of its forecasts.
+    """
+
+    def __init__(self, model: ForecastModel, shapes: Mapping[str, ShapeForecasts]) -> None:
+        self.model = model
+        self._shapes = shapes
+        self._made: dict[Shape, Forecaster | str] = {}
+
+    def of(self, shape: Shape) -> Forecaster | str:
+        """What forecasts of games of this shape need; a text that says why they cannot be made."""
+        if shape not in self._made:
+            self._made[shape] = self._make(str(shape))
+        return self._made[shape]
+
+    def _make(self, shape: str) -> Forecaster | str:
+        if why := why_no_forecast(shape, _pairs(self._shapes)):
+            return why
+        one = self._shapes[shape]
+        return Forecaster(self.model, one.scale, Ties(one.classes))
 
 
 def _check_sides(argument: str, sides: Sequence[Sequence[str]]) -> None:
@@ -323,7 +387,11 @@ def online_methods(head: PoolHead, part: str) -> list[str]:
 
 
 def _chosen(head: PoolHead, methods: Sequence[str] | None, part: str) -> list[str]:
+    """The methods that are asked for, or all online methods. Raises `InputError` for others, and for a pool that forecasts nothing."""
+    check_has_games(head)
     online = online_methods(head, part)
+    if not online and methods is None:
+        raise InputError("pool", head.pool, "must have an online method, because solved methods forecast no games")
     if methods is None:
         return online
     what = f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"
@@ -331,6 +399,12 @@ def _chosen(head: PoolHead, methods: Sequence[str] | None, part: str) -> list[st
         if method not in online:
             raise InputError("method", method[:100], f"must be an online method of {what}: {', '.join(online) or 'it has none'}")
     return list(dict.fromkeys(methods))
+
+
+def check_has_games(head: PoolHead) -> None:
+    """Raise `InputError` for a pool of scores."""
+    if head.kind == Kind.SCORES:
+        raise InputError("pool", head.pool, "must be a pool of games: there is no game to forecast in a pool of scores")
 
 
 def known_agents(store: RedisStore, head: PoolHead, agents: Sequence[str], part: str = "") -> list[str]:
@@ -342,12 +416,22 @@ def known_agents(store: RedisStore, head: PoolHead, agents: Sequence[str], part:
     return names
 
 
-def ready(head: PoolHead, method: str) -> tuple[Forecaster | None, str]:
+def ready(head: PoolHead, method: str) -> tuple[Forecasters | None, str]:
     """What a method's forecasts need; None, and why, if it forecasts nothing."""
     live = head.forecasts.get(method)
-    if live is None:
-        return None, _EARLIER
-    return (None, _NO_MODEL) if live.model is None else (Forecaster(live.model, live.scale, Ties(live.classes)), "")
+    if live is None or live.shapes is None:
+        return None, _NOT_APART
+    return (None, _NO_MODEL) if live.model is None else (Forecasters(live.model, live.shapes), "")
+
+
+def has_forecasts(head: PoolHead, method: str, shape: Shape) -> bool:
+    """Whether the forecasts of a method have a record of games of this shape."""
+    live = head.forecasts.get(method)
+    return live is not None and live.shapes is not None and why_no_forecast(str(shape), _pairs(live.shapes)) is None
+
+
+def _pairs(shapes: Mapping[str, ShapeForecasts]) -> dict[str, float]:
+    return {name: one.figures["pairs"] for name, one in shapes.items()}
 
 
 def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> dict[str, Strength] | str:
@@ -360,16 +444,24 @@ def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[
     return f"its board has no rating of {_listed(missing)}" if missing else {agent: one for agent, one in read.items() if one is not None}
 
 
-def _forecast(live: Forecaster, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]) -> MatchForecast:
-    teams = [live.model.team([strengths[agent] for agent in side]) for side in sides]
-    log_odds = live.scale * live.model.log_odds(teams)
+def _forecast(method: Forecasters, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]) -> MatchForecast:
+    shape = Shape.of([len(side) for side in sides])
+    teams = [method.model.team([strengths[agent] for agent in side]) for side in sides]
+    ranks = [1 + sum(other.mean > team.mean for other in teams) for team in teams]
+    live = method.of(shape)
+    if isinstance(live, str):
+        ranked = [
+            SideForecast(agents=list(side), rank=rank, expected_score=None, win=None) for side, rank in zip(sides, ranks, strict=True)
+        ]
+        return MatchForecast(sides=ranked, shape=str(shape), tie=None, evenness=None, no_forecast=live)
+    log_odds = live.log_odds(teams)
     scores = (expected_scores(log_odds).sum(axis=1) - 0.5) / (len(teams) - 1)
     first = win_probabilities(log_odds)
     tie = float(live.ties.probability(scores[:1])[0]) if len(teams) == 2 else None
     wins = first if tie is None else scores - tie / 2
-    shown = zip(sides, scores.tolist(), wins.tolist(), strict=True)
-    forecasts = [SideForecast(agents=list(side), expected_score=score, win=win) for side, score, win in shown]
-    return MatchForecast(sides=forecasts, tie=tie, evenness=evenness(first))
+    shown = zip(sides, ranks, scores.tolist(), wins.tolist(), strict=True)
+    forecasts = [SideForecast(agents=list(side), rank=rank, expected_score=score, win=win) for side, rank, score, win in shown]
+    return MatchForecast(sides=forecasts, shape=str(shape), tie=tie, evenness=evenness(first), no_forecast=None)
 
 
 def _met(index: AgentIndex | None, sides: Sequence[Sequence[str]], hidden: AbstractSet[str]) -> Met | None:
@@ -385,16 +477,21 @@ def _met(index: AgentIndex | None, sides: Sequence[Sequence[str]], hidden: Abstr
     return Met(games=wins + draws + losses, wins=wins, draws=draws, losses=losses, position=index.entry.position)
 
 
-def record_of(head: PoolHead, method: str) -> Record:
-    """Record of the earlier forecasts of a method."""
-    figures = head.prequential.get(method, {})
-    kendall = figures.get("kendall")
+def record_of(head: PoolHead, method: str, shape: str) -> Record:
+    """Record of the earlier forecasts of a method, which forecasts, of games of one shape."""
+    one = (head.forecasts[method].shapes or {}).get(shape)
+    figures, classes = ({}, []) if one is None else (one.figures, one.classes)
+    kendall, pairs = figures.get("kendall"), figures.get("pairs", 0.0)
     return Record(
-        pairs=figures.get("pairs", 0.0),
+        shape=shape,
+        pairs=pairs,
         log_loss=figures.get("log_loss"),
         brier=figures.get("brier"),
         calibration_error=figures.get("calibration_error"),
         wins_predicted=None if kendall is None else 1.0 - kendall,
+        enough=pairs >= LEAST_PAIRS,
+        least_pairs=LEAST_PAIRS,
+        classes=classes,
     )
 
 

@@ -53,9 +53,10 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         organisation: Organisation behind the agent.
         licence: Licence of the agent, such as `Apache-2.0`.
         tags: Key -> value.
-        games: Games that the agent played alone, up to `games_position` of the board; a game of weight 2 counts 2.
-        wins: Games in which it was alone in first place.
-        draws: Games in which it shared the first place.
+        games: Its games up to `games_position` of the board; a game of weight 2 counts 2. Games in teams are included if the pool's
+            setting `by_shape` is on.
+        wins: Games in which its side was alone in first place.
+        draws: Games in which its side shared the first place.
         losses: Games in which another side was placed before it.
         last_played: Time of its newest outcome up to `games_position`, in seconds since 1970. Absent if this outcome is older than the
             newest half a million duels of the pool, or its history is not kept.

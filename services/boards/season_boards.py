@@ -116,10 +116,11 @@ class SeasonBoards:
         """A page of a final board whose rows have the games of the season; of a pool of scores as it is. Raises `OSError`, `BadObject`."""
         if end.entry.kind != Kind.GAMES:
             return page
-        arrays = self._files.arrays(end, None if page.slice else ["agents.", "places."])
+        arrays = self._files.arrays(end, None if page.slice else ["agents.", "places.", "teams."])
         own = PastContent(end.entry, end.ended_at, arrays).of_slice(page.slice or "").arrays
         agents = Roster.from_arrays(part_of(own, "agents"))
-        played = GamesPlayed.of(agents.lookup([row.agent for row in page.rows]), results_of_all(part_of(own, "places"), len(agents)))
+        results = results_of_all({name: part_of(own, name) for name in ("places", "teams")}, len(agents))
+        played = GamesPlayed.of(agents.lookup([row.agent for row in page.rows]), results)
         return msgspec.structs.replace(page, rows=rows_with_games(page.rows, played), games_position=end.entry.position)
 
     def _view(self, control: ControlState, pool: str, season: Season) -> SeasonView:

@@ -169,6 +169,8 @@ def lines_of(answer: Answer) -> Iterator[str]:
             yield from profile_lines(answer)
         case OpponentList():
             yield f"{answer.pool} · {answer.agent}{_slice(answer)} · {counted(answer.total, 'opponent')} · position {answer.position}"
+            if answer.team_games:
+                yield f"{counted(answer.team_games, 'game')} in teams, which count for no opponent"
         case AgentHistory() | AgentOutcomes():
             total = (
                 counted(answer.total, "outcome")
@@ -202,7 +204,8 @@ def profile_lines(shown: AgentProfile) -> Iterator[str]:
     yield f"{shown.pool} · {shown.agent}{_slice(shown)} · {counted(shown.outcomes, 'outcome')} · position {shown.position}"
     if (games := shown.games) is not None:
         won, drawn, lost = map(_games, (games.wins, games.draws, games.losses))
-        yield f"{counted(games.games, 'game')}: {won} won, {drawn} drawn, {lost} lost (position {games.position})"
+        in_teams = f", {_games(games.team_games)} of them in teams" if games.team_games else ""
+        yield f"{counted(games.games, 'game')}: {won} won, {drawn} drawn, {lost} lost{in_teams} (position {games.position})"
     if (scores := shown.scores) is not None:
         yield f"{counted(scores.measurements, 'score')} on {counted(scores.tasks, 'task')} (position {scores.position})"
     if shown.last_played is not None:

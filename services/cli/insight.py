@@ -257,14 +257,16 @@ def _orders(pair: Distance) -> str:
 
 
 def _forecasts(part: Prequential) -> Iterator[str]:
+    several = len({forecast.shape for forecast in part.forecasts}) > 1
     for forecast in part.forecasts:
+        method = f"{forecast.method}, games {forecast.shape}" if several else forecast.method
         if not forecast.enough:
-            yield f"{forecast.method}: not enough outcomes yet ({forecast.pairs:g} of {part.least_pairs:g} predicted pairs)"
+            yield f"{method}: not enough outcomes yet ({forecast.pairs:g} of {part.least_pairs:g} predicted pairs)"
             continue
         named = (("log loss", forecast.log_loss), ("Brier", forecast.brier), ("calibration error", forecast.calibration_error))
         means = [f"{name} {value:.4f}" for name, value in named if value is not None]
         wrong = [] if forecast.kendall is None else [f"{forecast.kendall:.1%} of wins predicted wrongly"]
-        yield f"{forecast.method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
+        yield f"{method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
 
 
 def _some(names: Iterable[str], total: int) -> str:

@@ -47,7 +47,7 @@ _SHOWN: Final = 20
 def present(standing: Generation | GenerationRequest, kind: Kind, leading_method: str = "") -> PoolSettings:
     """The settings of a pool of this kind. Its methods are listed, also if they are the default ones."""
     start = standing.start if isinstance(standing, GenerationRequest) else "same"
-    fold = asdict(standing.fold) | {"online": standing.fold.methods(kind)}
+    fold = asdict(standing.fold) | {"online": standing.fold.methods(kind), "by_shape": bool(standing.fold.by_shape)}
     return PoolSettings(
         **fold, initial=standing.initial, aliases=standing.aliases, bans=standing.bans, start=start, leading_method=leading_method
     )
@@ -114,8 +114,7 @@ def _with(settings: PoolSettings, kind: Kind, key: str, value: Any) -> PoolSetti
         raise InputError(key, value, f"must have the form of this setting ({error})") from error
     if key == "bans":
         new = tuple(sorted(set(new)))
-    settings = replace(settings, **{key: new})
-    return replace(settings, online=settings.with_default_methods(kind).online)
+    return replace(settings, **{key: new}).with_defaults(kind)
 
 
 def _check_key(key: str) -> None:

@@ -85,6 +85,8 @@ def check(
     raters = make_raters(kind, fold)
     if fold.clustered and kind is Kind.SCORES:
         raise InputError("clustered", fold.clustered, "must be false for scores, whose intervals resample tasks")
+    if fold.by_shape and kind is Kind.SCORES:
+        raise InputError("by_shape", fold.by_shape, "must be false for scores: only games have sides")
     if fold.features and kind is Kind.SCORES:
         raise InputError("features", list(fold.features), "must be left out for scores: only games have features")
     _check_features(fold.features)

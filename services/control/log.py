@@ -96,7 +96,8 @@ class ControlLog:
     def create_pool(self, wanted: PoolCreated, max_pools: int | None = None) -> PoolCreated:
         """Create a pool if it does not exist, and return its record. A call with equal kind and settings can be repeated.
 
-        The record names the online methods. If `wanted` names none, a new pool has the default ones, and an existing pool may have any.
+        The record names the online methods and has `by_shape`. If `wanted` leaves them out, a new pool has the defaults, and an
+        existing pool may have any.
 
         Args:
             wanted: The pool to create.
@@ -108,7 +109,7 @@ class ControlLog:
             InputError: The name or the settings are invalid.
         """
         check_pool_name(wanted.pool)
-        made = replace(wanted, fold=wanted.fold.with_default_methods(wanted.kind))
+        made = replace(wanted, fold=wanted.fold.with_defaults(wanted.kind))
         generations.check(made.kind, made.fold)
         state = self.refresh()
         if wanted.pool not in state.pools:
@@ -117,9 +118,7 @@ class ControlLog:
             self.append(made)
             state = self.refresh()
         existing = state.pools[wanted.pool]
-        methods = existing.fold.methods(existing.kind)
-        given = wanted.fold if wanted.fold.online is not None else replace(wanted.fold, online=methods)
-        if (existing.kind, replace(existing.fold, online=methods)) != (wanted.kind, given):
+        if existing.kind is not wanted.kind or not existing.fold.has_asked(wanted.fold, wanted.kind):
             raise PoolExists(wanted, existing)
         return existing
 

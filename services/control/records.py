@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
-from typing import Annotated, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -43,6 +43,10 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or
             with weights.
+        by_shape: Whether to tell games apart by their shape, which is the number and the sizes of their sides. Forecasts then have a scale
+            and a record for each shape, and records of agents, and filters by a number of games, include games in teams. Left out in a
+            request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release:
+            false, and a request for the pool's next generation that leaves it out keeps it null.
         features: Names of numbers in the `meta` of games, which methods with covariates use.
         feature_window: Largest number of games whose features are kept; the newest ones.
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
@@ -59,6 +63,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     online: dict[str, dict[str, float]] | None = None
     per_task: bool = False
     clustered: bool = False
+    by_shape: bool | None = None
     features: Annotated[tuple[str, ...], msgspec.Meta(max_length=16)] = ()
     feature_window: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)] = 1_000_000
     bucket_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = None
@@ -76,11 +81,25 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             return self.online
         return {method: {} for method in _UNNAMED_METHODS} if kind is Kind.GAMES else {}
 
-    def with_default_methods(self, kind: Kind) -> "FoldSettings":
-        """These settings for the record of a pool of this kind: with the default online methods if none are given."""
-        if self.online is not None:
-            return self
-        return replace(self, online={method: {} for method in DEFAULT_METHODS} if kind is Kind.GAMES else {})
+    def with_defaults(self, kind: Kind, standing: "FoldSettings | None" = None) -> Self:
+        """These settings for a record of a pool of this kind: with the online methods and `by_shape` of new pools, if left out.
+
+        standing: Settings that these replace. What is null there, because an earlier release wrote it, stays null. None for a new pool.
+        """
+        defaults: dict[str, Any] = {
+            "online": {method: {} for method in DEFAULT_METHODS} if kind is Kind.GAMES else {},
+            "by_shape": kind is Kind.GAMES,
+        }
+        return replace(self, **{name: value for name, value in defaults.items() if self._lacks(name, standing)})
+
+    def _lacks(self, name: str, standing: "FoldSettings | None") -> bool:
+        return getattr(self, name) is None and (standing is None or getattr(standing, name) is not None)
+
+    def has_asked(self, asked: "FoldSettings", kind: Kind) -> bool:
+        """Whether these are the recorded settings of a pool of this kind that `asked` asks for. What it leaves out may be anything."""
+        recorded = replace(self, online=self.methods(kind), by_shape=bool(self.by_shape))
+        left_out = [name for name in ("online", "by_shape") if getattr(asked, name) is None]
+        return recorded == replace(asked, **{name: getattr(recorded, name) for name in left_out})
 
 
 class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="pool"):

@@ -98,6 +98,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
 
 Plans: TypeAlias = KeptAnswers[dict[str, Any]]
 """Fields of recommendations, by what they were computed from."""
+_ONLY_TEAMS: Final = f"{registry.NO_PAIRS}, and no game of teams is recommended"
 _NO_AGENT: Final = "must name an agent of the pool"
 PLANS_KEPT: Final = 256
 """Number of recommendations that a process keeps."""
@@ -146,6 +147,8 @@ def _recommendation(files: CheckpointStore, entry: PoolEntry, target: str, games
     arrays = arrays_of(files, entry)
     given = problem(Kind(entry.kind), arrays)
     if isinstance(given, GamesInput):
+        if entry.outcomes and not len(given.counts):
+            raise registry.NotApplicable("target", what, _ONLY_TEAMS)
         recommended = _pairs(given.by_name(), what, whom, games, floor, count)
     else:
         recommended = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)

@@ -223,6 +223,11 @@ class PoolContent:
         else:
             self._frozen = None
 
+    @property
+    def has_only_duels(self) -> bool:
+        """Whether all outcomes are games of two agents: each game has at least two, so the sum over agents says so."""
+        return int(self.ratings.activity.sum()) == 2 * self.counts["outcomes"]
+
     def memory(self) -> dict[str, int]:
         """Bytes of memory by part, reserved capacity included."""
         return {

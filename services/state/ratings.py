@@ -35,7 +35,7 @@ class OnlineRatings:
     def __init__(self, kind: Kind, generation: Generation) -> None:
         self.raters, self.failure = _make_raters_or_failure(kind, generation)
         self.online: dict[str, OnlineState] = {name: rater.init(0) for name, rater in self.raters.items()}
-        self.prequential = {name: Prequential() for name in self.raters}
+        self.prequential = {name: Prequential(by_shape=bool(generation.fold.by_shape)) for name in self.raters}
         self.activity = np.zeros(0, np.int64)
 
     @classmethod
@@ -45,7 +45,8 @@ class OnlineRatings:
         ratings.activity = np.array(arrays["activity"])
         for name, state in ratings.online.items():
             ratings.online[name] = type(state).from_arrays(part(arrays, f"online.{name}"))
-            ratings.prequential[name] = Prequential.from_arrays(part(arrays, f"prequential.{name}"))
+            sums = part(arrays, f"prequential.{name}")
+            ratings.prequential[name] = Prequential.from_arrays(sums, by_shape=bool(generation.fold.by_shape))
         return ratings
 
     def start_from(self, initial: Mapping[str, Mapping[str, float]], ids: Mapping[str, int]) -> None:

@@ -86,7 +86,7 @@ def _pools(system: System, wanted: Expected, report: Report) -> None:
         report.wrong += tally_differences(pool, tallies.get(pool, Tallies()), kept.tallies)
         report.wrong += history_differences(pool, marks.get(pool, []), kept.ratings.marks)
         report.cells += len(kept.ratings.marks)
-        report.cells += len(kept.tallies.pairs) + len(kept.tallies.places) + len(kept.tallies.rows)
+        report.cells += len(kept.tallies.pairs) + len(kept.tallies.places) + len(kept.tallies.teams) + len(kept.tallies.rows)
 
 
 def differences(head: PoolHead, boards: Mapping[str, Mapping[str, float]], kept: Pool) -> list[str]:
@@ -126,6 +126,7 @@ def tally_differences(pool: str, shown: Tallies, kept: Tallies) -> list[str]:
     """Complaints about a pool's checkpointed tallies that do not equal the oracle's."""
     complaints = _unequal(f"{pool}: pairs", shown.pairs, kept.pairs)
     complaints += _unequal(f"{pool}: places", shown.places, kept.places)
+    complaints += _unequal(f"{pool}: places of teams", shown.teams, kept.teams)
     return complaints + _unequal(f"{pool}: score rows", shown.rows, kept.rows)
 
 

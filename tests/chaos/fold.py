@@ -35,19 +35,22 @@ def units(outcome: Mapping[str, Any]) -> int:
 
 @dataclass
 class Tallies:
-    """What solves read of a pool. rows: of a pool of scores."""
+    """What solves and records read of a pool. teams: places of members of teams. rows: of a pool of scores."""
 
     pairs: Pairs = field(default_factory=dict)
     places: Places = field(default_factory=dict)
+    teams: Places = field(default_factory=dict)
     rows: Rows = field(default_factory=dict)
 
     def play(self, sides: Sequence[Mapping[str, Any]], weight: int) -> None:
         """Count a game. Teams are in no pair, but stand before, behind or level with others in their places."""
         places = [side["place"] for side in sides]
         single = [(side["agents"][0], side["place"]) for side in sides if len(side["agents"]) == 1]
-        for agent, place in single:
-            key = agent, len(sides), sum(other < place for other in places), places.count(place)
-            self.places[key] = self.places.get(key, 0) + weight
+        for side in sides:
+            tally, place = self.places if len(side["agents"]) == 1 else self.teams, side["place"]
+            for agent in side["agents"]:
+                key = agent, len(sides), sum(other < place for other in places), places.count(place)
+                tally[key] = tally.get(key, 0) + weight
         for (a, place), (b, other) in combinations(sorted(single), 2):
             wins, losses, ties = self.pairs.get((a, b), (0, 0, 0))
             self.pairs[a, b] = (wins + weight * (place < other), losses + weight * (place > other), ties + weight * (place == other))

@@ -72,8 +72,10 @@ def tallies(arrays: Arrays) -> Tallies:
     for first, second, wins, losses, ties in _rows(part(arrays, "pairs"), 32, "wins", "losses", "ties"):
         a, b = agents[first], agents[second]
         read.pairs[min(a, b), max(a, b)] = (wins, losses, ties) if a < b else (losses, wins, ties)
-    for agent, rest, weight in _rows(part(arrays, "places"), 24, "weight"):
-        read.places[agents[agent], rest >> 16 & _BYTE, rest >> 8 & _BYTE, rest & _BYTE] = weight
+    for name, tally in (("places", read.places), ("teams", read.teams)):
+        held = part(arrays, name)  # a pool without `by_shape` has no places of teams
+        for agent, rest, weight in _rows(held, 24, "weight") if held else ():
+            tally[agents[agent], rest >> 16 & _BYTE, rest >> 8 & _BYTE, rest & _BYTE] = weight
     for agent, task, weight, total, squares in _rows(part(arrays, "scores"), 32, "weight", "total", "squares"):
         read.rows[agents[agent], tasks[task]] = (weight, total, squares)
     return read

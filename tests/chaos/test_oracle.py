@@ -125,7 +125,7 @@ def add_unit(name: str, column: str) -> Callable[[PoolState], None]:
     return change
 
 
-@pytest.mark.parametrize(("name", "column"), [("pairs", "wins"), ("pairs", "ties"), ("places", "weight")])
+@pytest.mark.parametrize(("name", "column"), [("pairs", "wins"), ("pairs", "ties"), ("places", "weight"), ("teams", "weight")])
 def test_one_unit_too_many_is_found(name: str, column: str) -> None:
     state = folded("ladder-0")
     add_unit(name, column)(state)

@@ -9,7 +9,7 @@ from services.wire.pools import Kind
 
 def pool_of(name: str = "p", kind: Kind = Kind.GAMES, fold: FoldSettings | None = None) -> PoolCreated:
     """The record of a pool that was created at time 0."""
-    return PoolCreated(pool=name, kind=kind, time=0.0, fold=(fold or FoldSettings()).with_default_methods(kind))
+    return PoolCreated(pool=name, kind=kind, time=0.0, fold=(fold or FoldSettings()).with_defaults(kind))
 
 
 def first_generation(created: PoolCreated, **fields: Any) -> Generation:

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from services.boards.evidence import few_outcomes
-from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, PoolHead
+from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.history_files import HistoryFiles
 from services.runtime.settings import Provisional
+from services.shard.publishing.updates import live_forecasts
 from services.state.pool import PoolState
 from tests.support.boards import head_of
 
@@ -78,11 +79,7 @@ class ServedPool:
             online=list(ratings.online),
             provisional_outcomes=limits.outcomes,
             beliefs=ratings.beliefs,
-            prequential={name: sums.figures() for name, sums in ratings.prequential.items() if sums.pairs},
-            forecasts={
-                name: LiveForecasts(model=rater.forecasts, scale=ratings.prequential[name].scale, classes=ratings.prequential[name].classes)
-                for name, rater in ratings.raters.items()
-            },
+            forecasts=live_forecasts(state.content),
         )
         activity = ratings.activity[: len(names)]
         marks: list[bool] = few_outcomes(activity, limits).tolist()

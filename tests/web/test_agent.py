@@ -9,7 +9,7 @@ import pytest
 
 from services.boards.history import kept
 from services.boards.result import SolvedBoard
-from services.control.records import Generation, Opening, PoolCreated, Serve
+from services.control.records import FoldSettings, Generation, Opening, PoolCreated, Serve
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
@@ -49,20 +49,32 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
         assert page.complaints() == []
 
 
-def test_where_all_play_in_teams_games_are_counted_without_a_record(api: Running, browser: Browser, tmp_path: Path) -> None:
-    served, state = ServedPool(api.store, tmp_path), state_of("twos")
+@pytest.mark.parametrize("counts", [True, False])
+def test_where_all_play_in_teams_a_record_counts_them_if_the_pool_does(
+    api: Running, browser: Browser, tmp_path: Path, counts: bool
+) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("twos", fold=FoldSettings(by_shape=counts))
     sides = [Side(["ann", "bob"], 1), Side(["cem", "dan"], 2)]
     assert fold_events(state, [GameEvent(v=1, id=f"g{i}", pool="twos", time=NOW - 9.0 + i, sides=sides) for i in range(6)]) == []
     served.checkpoint(state, 6, written_at=NOW - 3.0)
     served.publish(state, 6, published_at=NOW - 1.0)
     beat(api)
     with browser.page(api.url, "/pools/twos/agents/ann") as page:
-        text = page.wait("6 games · won the last 6", "Newest games")
-        assert "0 won" not in text
+        said = (": 6 won, 0 drawn, 0 lost", "6 games in teams count for no opponent.") if counts else ("", "")
+        assert "0 won" not in page.wait(f"6 games{said[0]} · won the last 6", "Newest games", said[1])
         assert "6 games" in page.evaluate("document.querySelector('svg.sharecard').getAttribute('aria-label')")
+        page.go("/pools/twos/agents/ann?against=bob")
+        page.wait(
+            "forecasts of games 1:1 need 100 results of this shape, and there are 0, beside games 2:2" if counts else "does not tell shapes"
+        )
         page.go("/pools/twos")
         page.wait("Last active", "ann", "dan")
-        assert "Won–drawn–lost" not in page.text
+        assert ("Won–drawn–lost" in page.text, "6–0–0" in page.text) == (counts, counts)
+        for view in ("next", "wins"):
+            page.go(f"/pools/twos?view={view}")
+            page.wait("games of teams are not counted by pairs")
+        page.go("/pools/twos?view=wins&show=predicted")
+        page.wait("Not predicted: forecasts of games 1:1" if counts else "Not predicted: its record")
         assert page.complaints() == []
 
 

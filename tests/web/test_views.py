@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from services.boards.result import CertificateRow
 from tests.support.api import Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
@@ -125,6 +126,20 @@ def test_a_cycle_is_told_if_it_is_proven_and_denied_if_it_is_not(played: Running
             text = page.wait("2 copies")
             assert ("proven cycles" in text) is proven
             assert ("paper beats rock-copy beats scissors beats paper" in text) is proven
+
+
+def test_methods_that_do_not_apply_are_not_among_the_others(played: Running, browser: Browser) -> None:
+    solved = solved_of("cup", method="copeland", position=50, ratings=[])
+    nothing = msgspec.structs.replace(solved.result, status="not_applicable", certificate=CertificateRow(kind="none", value=None))
+    assert played.store.solved.publish(msgspec.structs.replace(solved, result=nothing, error="needs games of a kind"))
+    with browser.page(played.url, "/pools/cup") as page:
+        page.wait("Not applicable here: Copeland")
+        chips = page.evaluate("[...document.querySelectorAll('nav.methods a')].map((one) => one.textContent)")
+        assert ("Maximal lottery" in chips, "Copeland" in chips) == (True, False)
+        page.go("/pools/cup?method=copeland")
+        page.wait("Not applicable: needs games of a kind", "No agent is rated.")
+        assert "solution proven" not in page.text
+        assert page.complaints() == []
 
 
 def test_copies_are_listed(played: Running, browser: Browser) -> None:

@@ -43,19 +43,31 @@ class Fence(NamedTuple):
     position: int
 
 
+class ShapeForecasts(msgspec.Struct, frozen=True, kw_only=True):
+    """How ratings become forecasts of games of one shape, and the record of these forecasts.
+
+    Attributes:
+        scale: Factor that makes calibrated log odds of the method's own. It is fitted to the outcomes so far.
+        figures: As `PoolHead.prequential` has them, of this shape.
+        classes: Earlier forecasts by the forecast of the favourite: number of pairs, mean forecast, mean result (a tie is 1/2), share of
+            ties.
+    """
+
+    scale: float
+    figures: dict[str, float]
+    classes: list[ForecastClass]
+
+
 class LiveForecasts(msgspec.Struct, frozen=True, kw_only=True):
     """How the ratings of an online method become forecasts.
 
     Attributes:
         model: The method's own log odds of two sides; None if they need more than ratings and deviations.
-        scale: Factor that makes calibrated log odds of them. It is fitted to the outcomes so far.
-        classes: Earlier forecasts by the forecast of the favourite: number of pairs, mean forecast, mean result (a tie is 1/2), share of
-            ties.
+        shapes: Shape of games, such as `1:1` -> its forecasts. None if the pool does not tell shapes apart.
     """
 
     model: ForecastModel | None
-    scale: float
-    classes: list[ForecastClass]
+    shapes: dict[str, ShapeForecasts] | None = None
 
 
 class Building(msgspec.Struct, frozen=True, kw_only=True):

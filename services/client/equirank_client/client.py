@@ -159,7 +159,8 @@ class Client(Connection):
     def predict(self, pool: str, body: PredictAsked, *, slice: str | None = None) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
-        Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
+        Each method has the records of its earlier forecasts of games of the same shapes, and each duel has the record of its two agents against
+        each other. A game of a shape with too few results has ranks of its sides and a reason, and no probability.
         With `slice`: by ratings and games in the slice, with the scale and the record of the pool's forecasts. Nothing is written, and no key
         is needed."""
         return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), query={'slice': slice}, body=body, accept='application/json', repeatable=True), Predictions)
@@ -425,7 +426,8 @@ class AsyncClient(AsyncConnection):
     async def predict(self, pool: str, body: PredictAsked, *, slice: str | None = None) -> Predictions:
         r"""Forecast games of two or more sides by the online methods of a pool.
 
-        Each method stands beside the record of its earlier forecasts, and each duel beside the record of its two agents against each other.
+        Each method has the records of its earlier forecasts of games of the same shapes, and each duel has the record of its two agents against
+        each other. A game of a shape with too few results has ranks of its sides and a reason, and no probability.
         With `slice`: by ratings and games in the slice, with the scale and the record of the pool's forecasts. Nothing is written, and no key
         is needed."""
         return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), query={'slice': slice}, body=body, accept='application/json', repeatable=True), Predictions)

@@ -192,10 +192,10 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         before: Rating before the outcome, by the method of the answer.
         after: Rating after it.
         change: `after` less `before`.
-        expected_score: Expected score of the agent's side before the outcome, 0 to 1: the probability to win, where a tie counts a half. With more than two sides, its mean against the other sides.
-        p_win: Probability of the agent's side to win, before the outcome: `expected_score` less half of `p_tie`. None with more than two sides, and if an earlier version folded the pool.
-        p_tie: Probability of a tie, from the shares of ties of all forecasts of the method up to now. None as `p_win`.
-        gain: Rating points for each point by which a score differs from the expected one, at weight 1: `change` = `gain` x `weight` x (`score` - `expected_score`). By a method with deviations it falls as the deviation does. For Elo it is K if Elo's forecast needs no calibration; otherwise it is K times (`score` less Elo's forecast) over (`score` less `expected_score`). None if the score is the expected one.
+        expected_score: Expected score of the agent's side before the outcome, 0 to 1: the probability to win, where a tie counts a half. With more than two sides, its mean against the other sides. None if the pool forecasts no games of this shape: it had too few.
+        p_win: Probability of the agent's side to win, before the outcome: `expected_score` less half of `p_tie`. None with more than two sides, and where `expected_score` is None.
+        p_tie: Probability of a tie, from the shares of ties of all forecasts of this shape up to now. None as `p_win`.
+        gain: Rating points for each point by which a score differs from the expected one, at weight 1: `change` = `gain` x `weight` x (`score` - `expected_score`). By a method with deviations it falls as the deviation does. For Elo it is K if Elo's forecast needs no calibration; otherwise it is K times (`score` less Elo's forecast) over (`score` less `expected_score`). None if the score is the expected one, or this is None.
         ids: Only with `ids=true`: the ids by which the outcome was sent, such as for a retraction. Several if outcomes with the same time, weight, sides and places were sent, and none if neither archive nor log has the record any more.
     """
 
@@ -210,7 +210,7 @@ class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     before: float
     after: float
     change: float
-    expected_score: float
+    expected_score: float | None
     p_win: float | None
     p_tie: float | None
     gain: float | None
@@ -312,9 +312,9 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         organisation: Organisation behind the agent.
         licence: Licence of the agent, such as `Apache-2.0`.
         tags: Key -> value.
-        games: Games that the agent played alone, up to `games_position` of the board; a game of weight 2 counts 2.
-        wins: Games in which it was alone in first place.
-        draws: Games in which it shared the first place.
+        games: Its games up to `games_position` of the board; a game of weight 2 counts 2. Games in teams are included if the pool's setting `by_shape` is on.
+        wins: Games in which its side was alone in first place.
+        draws: Games in which its side shared the first place.
         losses: Games in which another side was placed before it.
         last_played: Time of its newest outcome up to `games_position`, in seconds since 1970. Absent if this outcome is older than the newest half a million duels of the pool, or its history is not kept.
         filter_place: Place among the agents that match the filters of the request, 1 for the best. Equal ratings have different places.
@@ -798,7 +798,7 @@ class FairOpponents(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         position: Log offset up to which outcomes were counted, at least.
         agent: Name of the agent.
         method: Online method of the forecasts.
-        record: Record of the method's earlier forecasts.
+        record: Record of the method's earlier forecasts of games of single agents.
         opponents: The opponents, the most even game first.
         slice: Slice of the pool whose ratings these are. Absent for all outcomes. Scale and record of the forecasts are those of the pool.
     """
@@ -841,6 +841,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for games, and a request for the pool's next generation that leaves it out keeps it null.
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or with weights.
+        by_shape: Whether to tell games apart by their shape, which is the number and the sizes of their sides. Forecasts then have a scale and a record for each shape, and records of agents, and filters by a number of games, include games in teams. Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
         features: Names of numbers in the `meta` of games, which methods with covariates use.
         feature_window: Largest number of games whose features are kept; the newest ones.
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
@@ -856,6 +857,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     online: dict[str, dict[str, float]] | None = None
     per_task: bool = False
     clustered: bool = False
+    by_shape: bool | None = None
     features: list[str] = []
     feature_window: int = 1000000
     bucket_seconds: int | None = None
@@ -881,6 +883,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         calibration_error: Mean distance between forecasts and results in the classes.
         classes: Pairs by the forecast of their favourite (0.5 to 0.55, and so on): number of pairs, mean forecast, mean result (a tie is 1/2), share of ties. Only classes with a pair.
         enough: Whether there are at least `least_pairs` pairs. With fewer, the means say little about the method.
+        shape: Shape of the games, such as `1:1` or `2:2`; None for all games of a pool that does not tell shapes apart.
     """
 
     method: str
@@ -892,6 +895,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     calibration_error: float | None = None
     classes: list[Any] = []
     enough: bool = True
+    shape: str | None = None
 
 
 class ForecastModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -955,15 +959,16 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GamesRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""An agent's games at a checkpoint. A game of weight 1 counts 1; games in a team, and games in dropped time buckets, are not counted.
+    r"""An agent's games at a checkpoint. A game of weight 1 counts 1; games in dropped time buckets are not counted.
 
     Attributes:
         position: Log offset up to which games were counted.
         age_seconds: Seconds since the checkpoint was written.
         games: All games.
-        wins: Games in which the agent was alone in first place.
-        draws: Games in which the agent shared the first place.
+        wins: Games in which the agent's side was alone in first place.
+        draws: Games in which the agent's side shared the first place.
         losses: Games in which another side was placed before it.
+        team_games: Games of these in which its side had more agents. None in a pool that does not count them (`by_shape` of its settings): then `games` are those that the agent played alone.
     """
 
     position: int
@@ -972,6 +977,7 @@ class GamesRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     wins: float
     draws: float
     losses: float
+    team_games: float | None
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field='type', tag='generation'):
@@ -1211,13 +1217,11 @@ class LiveForecasts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     Attributes:
         model: The method's own log odds of two sides; None if they need more than ratings and deviations.
-        scale: Factor that makes calibrated log odds of them. It is fitted to the outcomes so far.
-        classes: Earlier forecasts by the forecast of the favourite: number of pairs, mean forecast, mean result (a tie is 1/2), share of ties.
+        shapes: Shape of games, such as `1:1` -> its forecasts. None if the pool does not tell shapes apart.
     """
 
     model: ForecastModel | None
-    scale: float
-    classes: list[Any]
+    shapes: dict[str, ShapeForecasts] | None = None
 
 
 class LookAlike(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1262,13 +1266,17 @@ class MatchForecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     Attributes:
         sides: The sides in the order of the request.
-        tie: Probability of a tie of two sides; None for more sides.
-        evenness: Entropy of who ends first over that of an even game: 1 is even, 0 is decided.
+        shape: Shape of the game: sizes of its smallest and its largest side, such as `1:1` or `2:2`. Scales and records of forecasts are those of a shape.
+        tie: Probability of a tie of two sides; None for more sides, and without a forecast.
+        evenness: Entropy of who ends first over that of an even game: 1 is even, 0 is decided. None without a forecast.
+        no_forecast: Why the game has no probabilities: the method has too few results of its shape. None if it has some.
     """
 
     sides: list[SideForecast]
+    shape: str
     tie: float | None
-    evenness: float
+    evenness: float | None
+    no_forecast: str | None
 
 
 class Matchups(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1279,7 +1287,7 @@ class Matchups(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted, at least.
         method: Name of the method.
-        record: Record of the method's earlier forecasts.
+        record: Record of the method's earlier forecasts of games of single agents.
         agents: Names of the agents, in the order of the request.
         expected_scores: Expected score of each agent (row) against each agent (column); None against itself.
         ties: Probability of a tie of each pair; None against itself.
@@ -1346,12 +1354,12 @@ class MethodForecasts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     Attributes:
         method: Name of the method.
-        record: Record of its earlier forecasts.
+        records: Records of its earlier forecasts, one for each shape of the requested games.
         matches: Its forecasts, in the order of the request.
     """
 
     method: str
-    record: Record
+    records: list[Record]
     matches: list[MatchForecast]
 
 
@@ -1542,7 +1550,7 @@ class Operations(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""An agent's opponents, most games first.
+    r"""An agent's opponents, most games first. A game counts for two agents that were both sides alone.
 
     Attributes:
         pool: Name of the pool.
@@ -1552,6 +1560,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         age_seconds: Seconds since the checkpoint was written.
         method: Online method of the expected scores; None if no method forecasts.
         total: Number of all opponents.
+        team_games: The agent's games in teams, which count for no opponent; a game of weight 1 counts 1. None as in `GamesRecord`, and for an agent that is newer than the checkpoint.
         opponents: The opponents.
         next: Cursor of the opponents after these; None at the end.
         slice: Slice of the pool's outcomes that are counted, such as `language:English`. Absent for all outcomes.
@@ -1565,6 +1574,7 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     age_seconds: float
     method: str | None
     total: int
+    team_games: float | None
     opponents: list[OpponentRow]
     next: str | None
     slice: str | None = None
@@ -1816,10 +1826,10 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Prequential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""Prediction accuracy of the online methods, smallest log loss first.
+    r"""Prediction accuracy of the online methods by shape of games, most forecasts first, and then the smallest log loss.
 
     Attributes:
-        forecasts: The methods.
+        forecasts: The methods, for each shape.
         least_pairs: Number of predicted pairs from which the means are meaningful.
     """
 
@@ -1847,21 +1857,29 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""Record of a method's earlier forecasts, each made before its outcome was counted.
+    r"""Record of a method's earlier forecasts of games of one shape, each made before its outcome was counted.
 
     Attributes:
+        shape: Shape of the games, such as `1:1`.
         pairs: Number of forecast pairs of sides, by weight. Without pairs, the other figures are None.
         log_loss: Mean log loss, in nats. Forecasts of 1/2 have 0.6931.
         brier: Mean squared distance of forecast and result.
         calibration_error: Mean distance of forecasts and results in ten classes of forecasts.
         wins_predicted: Share of decided pairs whose winner was the favourite. An even forecast counts half.
+        enough: Whether there are `least_pairs` pairs. With fewer, the figures say little about the method.
+        least_pairs: Number of pairs from which the figures are meaningful.
+        classes: Calibration: pairs by the forecast of their favourite (0.5 to 0.55, and so on up to 1): number of pairs, mean forecast, mean result (a tie is 1/2), share of ties. Only classes with a pair.
     """
 
+    shape: str
     pairs: float
     log_loss: float | None
     brier: float | None
     calibration_error: float | None
     wins_predicted: float | None
+    enough: bool
+    least_pairs: float
+    classes: list[Any]
 
 
 class RefusedOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -2026,18 +2044,34 @@ class SentSide(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     place: int
 
 
+class ShapeForecasts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""How ratings become forecasts of games of one shape, and the record of these forecasts.
+
+    Attributes:
+        scale: Factor that makes calibrated log odds of the method's own. It is fitted to the outcomes so far.
+        figures: As `PoolHead.prequential` has them, of this shape.
+        classes: Earlier forecasts by the forecast of the favourite: number of pairs, mean forecast, mean result (a tie is 1/2), share of ties.
+    """
+
+    scale: float
+    figures: dict[str, float]
+    classes: list[Any]
+
+
 class SideForecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""Forecast of one side.
 
     Attributes:
         agents: Names of its agents.
-        expected_score: Mean result against the other sides; a win is 1 and a tie 1/2.
-        win: Probability to win: of two sides, 1 less the probabilities of a tie and a loss; of more sides, to end before all others if nothing is tied.
+        rank: Rank of the side by the method's ratings: 1 for the strongest one, and equal sides share a rank.
+        expected_score: Mean result against the other sides; a win is 1 and a tie 1/2. None if `no_forecast` of the game says why.
+        win: Probability to win: of two sides, 1 less the probabilities of a tie and a loss; of more sides, to end before all others if nothing is tied. None as `expected_score`.
     """
 
     agents: list[str]
-    expected_score: float
-    win: float
+    rank: int
+    expected_score: float | None
+    win: float | None
 
 
 class SliceDimension(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.online import Reading
+from ratings_core.online import Prequential, Reading
+from ratings_core.records.shapes import SINGLES
 from services.boards.evidence import few_outcomes
 from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
-from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, LiveForecasts, PoolHead
+from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, LiveForecasts, PoolHead, ShapeForecasts
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.shard.partition import Partition
+from services.state.content import PoolContent
 from services.state.pool import Changes, PoolState
-from services.state.ratings import OnlineRatings
 from services.wire.refusals import conflict_letters
 
 log = logging.getLogger("equirank.publish")
@@ -192,7 +193,7 @@ def head_of(state: PoolState, partition: Partition, at: float, limits: Provision
         unmatched=state.retractions.unmatched,
         building=_building(state, partition),
         beliefs=state.content.ratings.beliefs,
-        forecasts=_forecasts(state.content.ratings),
+        forecasts=live_forecasts(state.content),
         record=record_before(position, partition),
         season=state.generation.season,
         slices=slices_of(state),
@@ -201,12 +202,24 @@ def head_of(state: PoolState, partition: Partition, at: float, limits: Provision
     )
 
 
-def _forecasts(ratings: OnlineRatings) -> dict[str, LiveForecasts]:
-    scored = ratings.prequential
+def live_forecasts(content: PoolContent) -> dict[str, LiveForecasts]:
+    """Online method -> what its forecasts need."""
+    ratings = content.ratings
     return {
-        name: LiveForecasts(model=rater.forecasts, scale=scored[name].scale, classes=scored[name].classes)
+        name: LiveForecasts(model=rater.forecasts, shapes=_by_shape(content, ratings.prequential[name]))
         for name, rater in ratings.raters.items()
     }
+
+
+def _by_shape(content: PoolContent, sums: Prequential) -> dict[str, ShapeForecasts] | None:
+    """Forecasts by shape of games; None if the pool does not tell shapes apart, and has had other games than duels."""
+    if sums.shapes is not None:
+        records = sums.by_shape
+    elif content.has_only_duels:
+        records = {str(SINGLES): sums}
+    else:
+        return None
+    return {shape: ShapeForecasts(scale=one.scale, figures=one.figures(), classes=one.classes) for shape, one in records.items()}
 
 
 def record_before(position: int, partition: Partition) -> str | None:

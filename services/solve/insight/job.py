@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.analysis.insight import insight
+from ratings_core.methods import registry
 from ratings_core.methods.rosters import playing
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput
@@ -65,7 +66,8 @@ def solve(
     Args:
         problem: The pool's games or scores.
         outcomes: Number of outcomes that the pool counts.
-        standings: Boards to compare, of solved and online methods.
+        standings: Boards to compare, of solved and online methods. Boards that rate nobody are left out, and so are those of methods
+            that do not apply to the problem: a kept answer of an earlier release can be such a board.
         sums: Online method -> sums of its prediction scores.
 
     Returns:
@@ -75,6 +77,7 @@ def solve(
         InputError: The problem is invalid.
         SolverError: A computation did not reach its accuracy.
     """
+    standings = [board for board in standings if board.rank and _applies(board.method, problem)]
     taken = problem.by_name()
     if isinstance(taken, GamesInput):
         taken = playing(taken)
@@ -117,7 +120,8 @@ def alarms(boards: Iterable[SolvedBoard]) -> dict[str, int]:
 
 def sums_of(arrays: Mapping[str, NDArray[Any]], online: Sequence[str]) -> dict[str, Prequential]:
     """The prequential sums of online methods, from the arrays of a pool's content."""
-    return {method: Prequential.from_arrays(part(arrays, f"prequential.{method}")) for method in online}
+    sums = {method: part(arrays, f"prequential.{method}") for method in online}
+    return {method: Prequential.from_arrays(one, by_shape="shapes" in one) for method, one in sums.items()}
 
 
 def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arrays: Mapping[str, NDArray[Any]],
@@ -156,9 +160,14 @@ def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequ
     }, analysis.divergence
 
 
+def _applies(method: str, problem: GamesInput | ScoresInput) -> bool:
+    """Whether a problem has results that a method counts. Online methods count all games."""
+    return method not in registry.METHODS or registry.uncounted(registry.METHODS[method].takes, problem) is None
+
+
 def _too_little(taken: GamesInput | ScoresInput) -> str:
     if len(taken.names) < 2:
         return f"needs two agents at least, there are {len(taken.names)}"
     if len(taken.counts):
         return ""
-    return "no task measured two agents" if isinstance(taken, ScoresInput) else "no two agents met; games of teams are not counted by pairs"
+    return "no task measured two agents" if isinstance(taken, ScoresInput) else registry.NO_PAIRS

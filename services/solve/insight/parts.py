@@ -16,6 +16,7 @@ from ratings_core.margins import posterior_margins
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput, sparse_margins
 from ratings_core.ranking import Ranking
+from ratings_core.records.shapes import LEAST_PAIRS
 from ratings_core.tallies import PairCounts
 from services.boards import findings
 from services.boards.ranked_board import RankedBoard
@@ -27,8 +28,6 @@ FEW_SHARE: Final = 0.1
 """An agent is weakly connected if it has fewer than FEW_GAMES effective games, or less than this share of the median agent's."""
 RADIUS: Final = 0.05
 LEADERS: Final = 10
-LEAST_PAIRS: Final = 100.0
-"""Predicted pairs from which accuracy is shown. With fewer, the 95 % interval of a share of 0.7 is wider than 0.61 to 0.79."""
 RATED_SHARE: Final = 0.5
 """Boards that rank fewer agents than this share of the board with most are not compared with the others."""
 
@@ -224,12 +223,13 @@ def _distances(differences: places.Disagreement, methods: Sequence[str]) -> list
 
 
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
-    """Prediction accuracy of online methods, smallest log loss first."""
+    """Prediction accuracy of online methods by shape of games, most forecasts first, and then the smallest log loss."""
     if not sums:
         return findings.Prequential(not_applicable="the pool has no online method, so there are no predictions")
     rows = [
         findings.Forecast(
             method=method,
+            shape=shape,
             pairs=summed.pairs,
             log_loss=summed.log_loss,
             brier=summed.brier,
@@ -239,9 +239,10 @@ def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
             classes=summed.classes,
             enough=summed.pairs >= LEAST_PAIRS,
         )
-        for method, summed in sums.items()
+        for method, all_games in sums.items()
+        for shape, summed in (all_games.by_shape if all_games.shapes is not None else {None: all_games}).items()
     ]
-    rows = sorted(rows, key=lambda row: (np.inf if row.log_loss is None else row.log_loss, row.method))
+    rows = sorted(rows, key=lambda row: (-row.pairs, row.shape or "", np.inf if row.log_loss is None else row.log_loss, row.method))
     return findings.Prequential(forecasts=rows, least_pairs=LEAST_PAIRS)
 
 

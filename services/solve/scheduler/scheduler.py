@@ -277,8 +277,7 @@ class SolveScheduler:
             return  # the board stays without intervals
         self._counters.ended[job.method, status] += 1
         newest = self._results.get(job)
-        left = refused and newest is not None and newest.board.generation < flight.entry.generation  # a banned agent may be on its board
-        if newest is None or left or newest.board.result.status in _WITHOUT_RESULT:
+        if newest is None or (refused and _is_left(newest.board, flight.entry)) or newest.board.result.status in _WITHOUT_RESULT:
             self._results.replaced(job, self._without_result(flight.entry, job.method, flight.parameters, status))
         self._results.failed(job, ended.why)
 
@@ -379,6 +378,13 @@ def _replaced(flight: Flight, entries: Mapping[str, PoolEntry]) -> bool:
     """Whether a newer checkpoint replaced the flight's checkpoint. The object that it could not read was then deleted on purpose."""
     newest = entries.get(flight.job.pool)
     return newest is None or newest.object != flight.entry.object
+
+
+def _is_left(board: SolvedBoard, entry: PoolEntry) -> bool:
+    """Whether a board is removed if the method does not apply to the checkpoint: a board of an earlier generation may have a banned agent,
+    and another release may have solved what this one refuses.
+    """
+    return board.generation < entry.generation or board.version != VERSION
 
 
 def _solvable(entry: PoolEntry, control: ControlState) -> bool:

@@ -260,7 +260,7 @@ export class Board extends Component {
     if (!board) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
     const { first, rows } = this.visible();
     const total = this.rows.length;
-    if (!total) return html`<p class="soft">No agent matches.</p>`;
+    if (!total) return html`<p class="soft">${this.rows.sequential ? "No agent matches." : "No agent is rated."}</p>`;
     const known = rows.filter(Boolean);
     const look = columnsOf(board, known);
     const height = Math.min(total * ROW, HIGHEST);
@@ -287,7 +287,7 @@ export class Board extends Component {
 function columnsOf(board, rows) {
   const ratings = rows.map((row) => row.rating);
   const ends = rows.flatMap((row) => [row.low, row.high, row.rating]).filter((end) => typeof end === "number");
-  const alone = rows.some((row) => row.games > 0); // records count games that an agent played alone: where all play in teams, they say nothing
+  const counted = rows.some((row) => row.games > 0); // pools without `by_shape` count no games in teams: where all play in teams, records say nothing
   return {
     shown: shower(ratings, board.extra?.tie_tolerance ?? 0),
     decimals: decimalsOf(ratings),
@@ -295,9 +295,9 @@ function columnsOf(board, rows) {
     why: board.source === "live" ? `?method=${board.method}#moved` : `${search({ why: board.method, since: board.earlier && utc(board.earlier.time) })}#why`,
     low: Math.min(...ends), high: Math.max(...ends),
     whiskers: rows.some((row) => typeof row.low === "number"),
-    games: alone || rows.some((row) => row.outcomes !== undefined),
-    played: alone ? "Games" : "Outcomes",
-    results: alone,
+    games: counted || rows.some((row) => row.outcomes !== undefined),
+    played: counted ? "Games" : "Outcomes",
+    results: counted,
     last: rows.some((row) => row.last_played !== undefined),
     contributions: board.extra?.contributions ?? {},
   };

@@ -52,6 +52,12 @@ export function title(method) {
   return TITLES[method] ?? method.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
+/** Titles of the forecasts of methods, with the shape of their games if there are several. @param {any[]} forecasts @returns {(one: any) => string} */
+export function forecastTitles(forecasts) {
+  const several = new Set(forecasts.map((one) => one.shape)).size > 1;
+  return (one) => (several ? `${title(one.method)}, games ${one.shape}` : title(one.method));
+}
+
 /** Whether a lottery gives an agent no part. All these agents share the last rank. @param {string} method @param {any} one Its rating. */
 export function isOutside(method, one) {
   return method === "maximal_lottery" && one.rating !== null && one.rating <= 1e-9;

@@ -27,6 +27,7 @@ from tests.support.folds import fold_events
 from tests.support.pools import state_of
 from tests.support.redis import flush
 from tests.support.served_pools import ServedPool
+from tests.support.team_games import records
 from tests.support.waiting import until
 
 URL = "/v1/pools/blitz/agents"
@@ -145,21 +146,8 @@ def test_a_cursor_of_another_request_is_refused(api: Running, pool: ServedPool) 
         assert (refused.status_code, RULE in refused.json()["detail"]) == (422, True)
 
 
-def results(agent: str) -> dict[str, float]:
-    """Games, wins, draws and losses of an agent as a side of one, counted game by game."""
-    totals = dict.fromkeys(("games", "wins", "draws", "losses"), 0.0)
-    for one in games():
-        own = next((side for side in one.sides if side.agents == [agent]), None)
-        if own is not None:
-            best = min(side.place for side in one.sides)
-            alone = [side.place for side in one.sides].count(best) == 1
-            totals["games"] += one.weight
-            totals["losses" if own.place > best else "wins" if alone else "draws"] += one.weight
-    return totals
-
-
 def against(agent: str) -> dict[str, dict[str, float]]:
-    """The same against each opponent."""
+    """Games, wins, draws and losses of an agent against each opponent, where both were sides of one, counted game by game."""
     found: dict[str, dict[str, float]] = {}
     for one in games():
         own = next((side for side in one.sides if side.agents == [agent]), None)
@@ -176,7 +164,7 @@ def test_a_profile_has_ratings_and_the_record_of_the_games(api: Running, pool: S
     assert api.store.solved.publish(solved_of(position=150, ratings=[("ann", 0.75), ("bob", 0.25)]))
     profile = asked(api, f"/{quote(agent, safe='')}")
     assert (profile["agent"], profile["outcomes"], profile["position"], profile["age_seconds"]) == (agent, outcomes()[agent], 201, 1.0)
-    assert profile["games"] == {"position": 200, "age_seconds": 5.0, **results(agent)}
+    assert profile["games"] == {"position": 200, "age_seconds": 5.0, **records(games())[agent]}
     assert (profile["scores"], profile["no_record"]) == (None, None)
     assert ("maximal_lottery" in profile["methods"]) is (agent in ("ann", "bob"))
     assert "outcomes" not in profile["methods"]
@@ -376,7 +364,7 @@ def test_the_commands_show_what_the_routes_answer(api: Running, pool: ServedPool
     assert agents_command.hints(misspelt) == ["no agent was found; nearest names: Joanna"]
     ann = profile(api.store, head, index, "ann", now=NOW)
     assert ann is not None
-    record = results("ann")
+    record = records(games())["ann"]
     lines = list(agent_command.profile_lines(ann))
     assert lines[0] == f"blitz · ann · {outcomes()['ann']} outcomes · position 201"
     assert lines[1].startswith(f"{record['games']:g} games: {record['wins']:g} won, ")

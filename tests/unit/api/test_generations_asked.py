@@ -48,7 +48,7 @@ def test_settings_without_online_methods_have_the_default_ones(api: Running, con
     assert api.client.post(PATH, json={"fold": {"per_task": True, "slices": {"map": ["glicko2"]}}}).status_code == 202
     found = control.refresh().wish("blitz")
     assert found is not None
-    assert found[1].fold.online == {method: {} for method in DEFAULT_METHODS}
+    assert (found[1].fold.online, found[1].fold.by_shape) == ({method: {} for method in DEFAULT_METHODS}, True)
 
 
 def test_settings_of_a_pool_of_an_earlier_release_can_be_read_changed_and_sent(api: Running, control: ControlLog) -> None:
@@ -62,16 +62,17 @@ def test_settings_of_a_pool_of_an_earlier_release_can_be_read_changed_and_sent(a
     found = control.refresh().wish("blitz")
     assert found is not None
     assert (found[1].fold.per_task, found[1].fold.methods(Kind.GAMES)) == (True, {"elo": {}, "sco": {}})
+    assert found[1].fold.by_shape is None
 
 
-def test_each_way_to_create_a_pool_gives_it_the_same_methods(api: Running, control: ControlLog) -> None:
+def test_each_way_to_create_a_pool_gives_it_the_same_methods_and_records(api: Running, control: ControlLog) -> None:
     game = {"v": 1, "id": "1", "pool": "sent", "sides": [{"agents": ["ann"], "place": 1}, {"agents": ["bob"], "place": 2}]}
     assert api.client.put("/v1/pools/plain", json={"kind": "games"}).status_code == 201
     assert api.client.put("/v1/pools/with-settings", json={"kind": "games", "fold": {"per_task": True}}).status_code == 201
     assert api.client.post("/v1/outcomes", json=game).status_code == 202
     pools = control.refresh().pools
-    assert {name: list(pools[name].fold.online or {}) for name in pools} == {
-        name: list(DEFAULT_METHODS) for name in ("plain", "with-settings", "sent")
+    assert {name: (list(pools[name].fold.online or {}), pools[name].fold.by_shape) for name in pools} == {
+        name: (list(DEFAULT_METHODS), True) for name in ("plain", "with-settings", "sent")
     }
     assert api.client.put("/v1/pools/plain", json={"kind": "games"}).status_code == 200
 

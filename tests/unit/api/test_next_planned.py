@@ -94,6 +94,20 @@ def test_a_kind_of_pool_that_lacks_the_target_says_why(api: Running, tmp_path: P
     assert "needs a pool of games" in ask(api, "atari", target="top:1")["not_applicable"]
 
 
+@pytest.mark.parametrize("target", ["all", "top:1", "agent:ann"])
+def test_a_pool_of_team_games_says_why_no_pair_is_recommended(api: Running, tmp_path: Path, target: str) -> None:
+    """Pairs of players were recommended that no game of the pool can have, for a gain of a thousandth."""
+    sides = [Side(agents=["ann", "bob"], place=1), Side(agents=["cyd", "dan"], place=2)]
+    checkpointed(api, tmp_path, Kind.GAMES, [GameEvent(v=1, id=str(i), pool="blitz", time=0.0, sides=sides) for i in range(9)])
+    found = ask(api, "blitz", target=target)
+    assert "games of teams are not counted by pairs" in found["not_applicable"]
+    assert (found["position"], found.get("matches", [])) == (9, [])
+    head = api.store.live.head("blitz")
+    assert head is not None
+    told = title(plan(CheckpointStore((tmp_path / "state").as_uri()), head, target, 10, 0.1))
+    assert told == f"blitz · {target} · position 9 · not applicable: {found['not_applicable']}"
+
+
 def test_scores_that_give_no_certain_ratings_say_why(api: Running, tmp_path: Path) -> None:
     """The first were answered as a parameter of the caller's that breaks a rule, the others as a fault of the service."""
     whole = [measured(i) for i in range(2)]

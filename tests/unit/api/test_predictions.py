@@ -12,7 +12,7 @@ from ratings_core.online import Elo, WengLin
 from ratings_core.records.beliefs import Belief
 from ratings_core.records.forecasts import ForecastClass, Strength, Ties, expected_scores
 from services.boards import predictions
-from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts
+from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, ShapeForecasts
 from services.wire.events import Side
 from tests.support.api import NOW, Running, check_answer
 from tests.support.boards import head_of
@@ -27,7 +27,21 @@ RATINGS = (1600.0, 1500.0, 1400.0)
 BELIEFS = (Belief(3.0), Belief(8.0), Belief(5.0))
 CLASSES = [ForecastClass(100.0, 0.52, 0.52, 0.3), ForecastClass(50.0, 0.8, 0.78, 0.1)]
 RECORD = {"log_loss": 0.6, "brier": 0.2, "kendall": 0.3, "pairs": 150.0, "calibration_error": 0.01}
+ELO = ShapeForecasts(scale=0.8, figures=RECORD, classes=CLASSES)
+MANY = ShapeForecasts(scale=0.4, figures=RECORD | {"pairs": 100.0}, classes=[])
+FEW = ShapeForecasts(scale=3.0, figures=RECORD | {"pairs": 99.0}, classes=CLASSES)
 URL = "/v1/pools/blitz"
+
+
+@pytest.fixture
+def four(pool: Running) -> Running:
+    """The pool with a fourth agent, `x`."""
+    head = pool.store.live.head("blitz")
+    assert head is not None
+    names = [*NAMES, "x"]
+    boards = {"elo": LiveBoard(names, [*RATINGS, 1500.0], total=4), ACTIVITY: LiveBoard(names, [5.0, 4.0, 3.0, 1.0], total=4)}
+    assert pool.store.live.publish(msgspec.structs.replace(head, online=["elo"], position=10), 1, boards)
+    return pool
 
 
 @pytest.fixture
@@ -39,9 +53,11 @@ def pool(api: Running) -> Running:
         beliefs={"weng_lin": WengLin().beliefs},
         prequential={"elo": RECORD},
         forecasts={
-            "elo": LiveForecasts(model=Elo().forecasts, scale=0.8, classes=CLASSES),
-            "weng_lin": LiveForecasts(model=WengLin().forecasts, scale=0.5, classes=[]),
-            "melo": LiveForecasts(model=None, scale=1.0, classes=[]),
+            "elo": LiveForecasts(model=Elo().forecasts, shapes={"1:1": ELO, "1:2": MANY, "2:2": FEW}),
+            "weng_lin": LiveForecasts(
+                model=WengLin().forecasts, shapes={"1:1": ShapeForecasts(scale=0.5, figures={"pairs": 1.0}, classes=[])}
+            ),
+            "melo": LiveForecasts(model=None, shapes={}),
         },
     )
     boards = {
@@ -85,11 +101,13 @@ def test_a_duel(pool: Running) -> None:
     assert elo["matches"][0]["tie"] == pytest.approx(tie)
     assert ann["win"] + bob["win"] + tie == pytest.approx(1)
     assert ann["win"] + tie / 2 == pytest.approx(score)
-    assert elo["record"] == {"pairs": 150.0, "log_loss": 0.6, "brier": 0.2, "calibration_error": 0.01, "wins_predicted": 0.7}
+    figures = {"pairs": 150.0, "log_loss": 0.6, "brier": 0.2, "calibration_error": 0.01, "wins_predicted": 0.7}
+    enough = {"shape": "1:1", "enough": True, "least_pairs": 100.0, "classes": [list(one) for one in CLASSES]}
+    assert elo["records"] == [figures | enough]
     model = WengLin().forecasts
     believed = expected_scores(0.5 * model.log_odds([Strength(30.0, 3.0), Strength(25.0, 8.0)]))[0, 1]
     assert weng_lin["matches"][0]["sides"][0]["expected_score"] == pytest.approx(believed)
-    assert weng_lin["record"]["pairs"] == 0
+    assert [(one["pairs"], one["log_loss"], one["enough"]) for one in weng_lin["records"]] == [(1.0, None, False)]
 
 
 def test_a_duel_stands_beside_the_record_of_its_agents_which_a_cycle_makes_differ_from_forecasts(api: Running, tmp_path: Path) -> None:
@@ -136,6 +154,54 @@ def test_teams_and_many_sides(pool: Running) -> None:
     assert [side["win"] for side in many["sides"]] == pytest.approx([strength / sum(strengths) for strength in strengths])
 
 
+def test_a_game_of_a_shape_with_few_results_has_ranks_and_a_reason_and_no_probability(four: Running) -> None:
+    answer = asked(four, [["ann", "x"], ["bob", "cy/d"]], [["bob"], ["ann"]], [["cy/d", "ann"], ["bob", "x"]], methods=["elo"])
+    few, duel, again = answer["methods"][0]["matches"]
+    assert few["no_forecast"] == "forecasts of games 2:2 need 100 results of this shape, and there are 99, beside games 1:1, 1:2"
+    assert [(side["rank"], side["expected_score"], side["win"]) for side in few["sides"]] == [(1, None, None), (2, None, None)]
+    assert (few["tie"], few["evenness"], again["no_forecast"]) == (None, None, few["no_forecast"])
+    assert (duel["no_forecast"], [side["rank"] for side in duel["sides"]]) == (None, [2, 1])
+    records = {one["shape"]: (one["pairs"], one["enough"]) for one in answer["methods"][0]["records"]}
+    assert records == {"2:2": (99.0, False), "1:1": (150.0, True)}
+
+
+def test_ranks_of_equal_sides_are_equal(four: Running) -> None:
+    [match] = asked(four, [["ann", "cy/d"], ["bob"], ["x"]], methods=["elo"])["methods"][0]["matches"]
+    assert (match["shape"], [side["rank"] for side in match["sides"]]) == ("1:2", [1, 1, 1])
+
+
+def test_a_pool_that_forecasts_no_duels_has_no_matchups_and_no_fair_opponents(pool: Running) -> None:
+    head = pool.store.live.head("blitz")
+    assert head is not None
+    only_teams = {"elo": LiveForecasts(model=Elo().forecasts, shapes={"2:2": ELO})}
+    boards = {method: LiveBoard(NAMES, RATINGS, total=3) for method in ("elo", ACTIVITY)}
+    assert pool.store.live.publish(msgspec.structs.replace(head, online=["elo"], forecasts=only_teams, position=10), 1, boards)
+    for path in ("matchups?agents=ann&agents=bob&method=elo", "agents/ann/fair-opponents"):
+        answer = pool.client.get(f"{URL}/{path}")
+        assert (answer.status_code, "forecasts of games 1:1 need 100 results" in answer.json()["detail"]) == (422, True), answer.text
+    assert asked(pool, [["ann"], ["bob"]])["methods"][0]["matches"][0]["no_forecast"] is not None
+
+
+@pytest.mark.parametrize("online", [[], ["elo"]])
+def test_a_pool_of_scores_has_no_games_to_forecast(api: Running, online: list[str]) -> None:
+    boards = {ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3)}
+    assert api.store.live.publish(head_of(position=1, kind="scores", online=[]), 1, boards)
+    asked_games = {"matches": [{"sides": [["ann"], ["bob"]]}], **({"methods": online} if online else {})}
+    answers = [
+        api.client.post(f"{URL}/predict", json=asked_games),
+        api.client.get(f"{URL}/matchups?agents=ann&agents=bob&method=elo"),
+        api.client.get(f"{URL}/agents/ann/fair-opponents"),
+    ]
+    for answer in answers:
+        assert (answer.status_code, "there is no game to forecast in a pool of scores" in answer.text) == (422, True), answer.text
+
+
+def test_a_pool_without_online_methods_says_that_it_forecasts_nothing(api: Running) -> None:
+    assert api.store.live.publish(head_of(position=1, online=[]), 1, {ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3)})
+    answer = api.client.post(f"{URL}/predict", json={"matches": [{"sides": [["ann"], ["bob"]]}]})
+    assert (answer.status_code, "must have an online method" in answer.text) == (422, True), answer.text
+
+
 @pytest.mark.parametrize(
     ("body", "status", "text"),
     [
@@ -165,7 +231,7 @@ def test_matchups(pool: Running) -> None:
     duel = asked(pool, [["ann"], ["bob"]], methods=["elo"])["methods"][0]
     assert scores[1][2] == duel["matches"][0]["sides"][0]["expected_score"]
     assert ties[1][2] == duel["matches"][0]["tie"]
-    assert answer["record"] == duel["record"]
+    assert [answer["record"]] == duel["records"]
     for i in range(3):
         assert scores[i][i] is ties[i][i] is None
         for j in range(i):
@@ -200,7 +266,7 @@ def test_a_pool_without_outcomes_or_of_an_earlier_version_forecasts_nothing(api:
     assert api.store.live.publish(head_of(position=1, online=["elo"]), 1, boards)
     answer = api.client.post(f"{URL}/predict", json=body).json()
     assert answer["methods"] == []
-    assert "earlier version" in answer["without"]["elo"]
+    assert "--set by_shape=true" in answer["without"]["elo"]
 
 
 def test_an_agent_that_the_board_of_one_method_lacks_leaves_out_that_method(pool: Running) -> None:
@@ -222,7 +288,7 @@ def test_an_agent_without_outcomes_in_its_season_has_forecasts(pool: Running) ->
 def test_lists_of_pools_leave_out_what_forecasts_need(pool: Running) -> None:
     [listed] = pool.client.get("/v1/pools").json()["pools"]
     assert listed["head"]["forecasts"] == {}
-    assert pool.client.get(URL).json()["head"]["forecasts"]["elo"]["scale"] == 0.8
+    assert pool.client.get(URL).json()["head"]["forecasts"]["elo"]["shapes"]["1:1"]["scale"] == 0.8
 
 
 def test_the_matchmaking_example_of_the_guide_names_the_evenest_neighbours(pool: Running, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ from services.runtime.settings import Settings
 from services.wire.pools import Kind
 from tests.support.boards import head_of
 
-NEW = FoldSettings().with_default_methods(Kind.GAMES)
+NEW = FoldSettings().with_defaults(Kind.GAMES)
 """Settings of a new pool of games."""
 
 
@@ -70,12 +70,12 @@ def test_settings_are_shown_and_nothing_is_asked_for(control: ControlLog) -> Non
 
 def test_a_changed_k_keeps_the_other_methods(control: ControlLog) -> None:
     assert "when it starts" in run("settings", "blitz", "--set", "online.elo.k=20")
-    assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}, "sco": {}, "glicko2": {}})
+    assert waiting(control).fold == FoldSettings(by_shape=True, online={"elo": {"k": 20.0}, "sco": {}, "glicko2": {}})
     run("settings", "blitz", *sets("online.sco.tau=2", "per_task=true", "bucket_seconds=60"))
-    wanted = FoldSettings(online={"elo": {"k": 20.0}, "sco": {"tau": 2.0}, "glicko2": {}}, per_task=True, bucket_seconds=60)
+    wanted = FoldSettings(by_shape=True, online={"elo": {"k": 20.0}, "sco": {"tau": 2.0}, "glicko2": {}}, per_task=True, bucket_seconds=60)
     assert waiting(control).fold == wanted
     run("settings", "blitz", *sets("online=elo", "bucket_seconds="))
-    assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}}, per_task=True)
+    assert waiting(control).fold == FoldSettings(by_shape=True, online={"elo": {"k": 20.0}}, per_task=True)
     run("settings", "blitz", *sets("online=elo,glicko2", "online.elo.k=", "online.glicko2.tau=0.3"))
     assert waiting(control).fold.online == {"elo": {}, "glicko2": {"tau": 0.3}}
     run("settings", "blitz", "--set", "online=")
@@ -114,9 +114,22 @@ def test_a_file_of_all_settings_gives_them_back(control: ControlLog, tmp_path: P
     (file := tmp_path / "settings.json").write_text(run("settings", "blitz", "--format", "json"))
     assert "nothing changes" in run("settings", "blitz", "--file", str(file))
     run("settings", "blitz", *sets(*(f"{key}=" for key in KEYS)), "--yes")
-    assert present(waiting(control), Kind.GAMES) == PoolSettings(online=NEW.online)
+    assert present(waiting(control), Kind.GAMES) == PoolSettings(online=NEW.online, by_shape=True)
     run("settings", "blitz", "--file", str(file))
     assert msgspec.structs.replace(waiting(control), time=wanted.time) == wanted
+
+
+def test_games_in_teams_are_counted_unless_a_setting_says_otherwise(control: ControlLog) -> None:
+    run("settings", "blitz", "--set", "by_shape=false")
+    assert waiting(control).fold.by_shape is False
+    run("settings", "blitz", "--set", "by_shape=")
+    assert waiting(control).fold == NEW, "no value: the default of new pools"
+    old = control.create_pool(PoolCreated(pool="old", kind=Kind.GAMES, time=0.0, fold=FoldSettings(by_shape=False)))
+    control.create_generation(Generation(pool="old", number=1, start=0, time=0.0, fold=msgspec.structs.replace(old.fold, by_shape=None)))
+    run("settings", "old", "--set", "per_task=true")
+    assert waiting(control, "old").fold.by_shape is None, "as an earlier release recorded it"
+    run("settings", "old", "--set", "by_shape=true")
+    assert waiting(control, "old").fold.by_shape is True
 
 
 def test_a_file_changes_its_keys_only_and_options_come_after_it(control: ControlLog, tmp_path: Path) -> None:
@@ -124,7 +137,7 @@ def test_a_file_changes_its_keys_only_and_options_come_after_it(control: Control
     (file := tmp_path / "settings.toml").write_text('per_task = true\nmax_tasks = 7\nbans = ["eve"]\n[online.elo]\nk = 20\n')
     run("settings", "blitz", "--file", str(file), "--set", "max_tasks=9")
     wanted = waiting(control)
-    assert wanted.fold == FoldSettings(online={"elo": {"k": 20.0}}, per_task=True, max_tasks=9, dedupe_window=500)
+    assert wanted.fold == FoldSettings(by_shape=True, online={"elo": {"k": 20.0}}, per_task=True, max_tasks=9, dedupe_window=500)
     assert wanted.bans == ("eve",)
 
 
@@ -218,7 +231,7 @@ def test_settings_that_changed_during_the_confirmation_are_not_overwritten(contr
 
 def test_resume_asks_for_the_same_anew(control: ControlLog) -> None:
     run("resume", "suite")
-    assert waiting(control, "suite").fold == FoldSettings(online={})
+    assert waiting(control, "suite").fold == FoldSettings(by_shape=False, online={})
 
 
 def test_the_list_tells_where_pools_are(control: ControlLog) -> None:

@@ -32,8 +32,8 @@ COIN = math.log(2)
 @kernel
 def scored(counts, sums, x, result, weight):
     for i in range(len(x)):
-        record(counts, sums, x[i], result[i], weight)
-        settle(sums, 2)
+        record(counts, sums, 0, x[i], result[i], weight)
+        settle(sums, 0, 2)
 
 
 @kernel
@@ -41,8 +41,8 @@ def scored_together(counts, sums, x, result, weight, sides):
     """Outcomes whose pairs, all of them, have these log odds and results."""
     for i in range(len(x)):
         for _ in range(sides * (sides - 1) // 2):
-            record(counts, sums, x[i], result[i], weight)
-        settle(sums, sides)
+            record(counts, sums, 0, x[i], result[i], weight)
+        settle(sums, 0, sides)
 
 
 def drawn(seed: int, games: int, steepness: float) -> tuple[np.ndarray, np.ndarray]:

@@ -194,9 +194,9 @@ def _play_fenchel_young(rating, outcomes, games, key, slope, settings, trace, ro
 @kernel
 def _record(score, odds, results, weight):
     """The two steps that `score_games` takes for many outcomes."""
-    _, counts, sums = score
-    record(counts, sums, odds[0], results[0], weight)
-    settle(sums, 2)
+    _, counts, sums, rows = score
+    record(counts, sums, rows[0], odds[0], results[0], weight)
+    settle(sums, rows[0], 2)
 
 
 PAIRWISE = {Elo: _play_elo, Sco: _play_sco, FenchelYoung: _play_fenchel_young}
@@ -226,8 +226,8 @@ def general_duel(rater, state, batch, score):
         rate = rater.alpha * rater._slope if isinstance(rater, Sco) else rater.alpha
         settings = rate, rater.low, rater.high, np.uint64(getattr(rater, "seed", 0))
     room = tuple(np.empty(64) for _ in range(5))
-    PAIRWISE[type(rater)](state.rating, state.outcomes, given, key, rater._slope, settings, tracing(None, batch, scored=True), room)
-    _record(scoring(score), *room[3:], given.weight[0])
+    PAIRWISE[type(rater)](state.rating, state.outcomes, given, key, rater._slope, settings, tracing(None, batch, score), room)
+    _record(scoring(score, given), *room[3:], given.weight[0])
 
 
 BROKEN = {

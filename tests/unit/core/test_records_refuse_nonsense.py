@@ -29,6 +29,7 @@ from ratings_core.games import NormalForm
 from ratings_core.ranking import Ranking, kendall_tau, normalised_kendall_tau
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Scores, Side
 from ratings_core.tallies import PairCounts, PairTally, PlaceTally, ScoreTable
+from ratings_core.tallies.place_tally import TeamTally
 from ratings_core.voting.positional import approval, borda, plurality
 from ratings_core.voting.profile import Ballot, Profile
 from ratings_core.voting.stv import stv
@@ -122,6 +123,7 @@ CASES = {
     "payoffs whose squares vanish": lambda: cce(NormalForm.of([np.eye(2) * 1e-300, np.eye(2)])),
     "payoffs next to the least float": lambda: lle(NormalForm.of([np.eye(2) * 1e-310, np.eye(2)])),
     "tallies of another kind": lambda: PairTally().merge(PlaceTally()),
+    "tallies of other sides": lambda: PlaceTally().merge(TeamTally()),
     "outcomes that are none": lambda: PairTally().add([], np.zeros(0, np.int64)),
     "measurements that are none": lambda: ScoreTable().add(GAME, np.zeros(1, np.int64)),
     "keys of other comparisons": lambda: outcome_replicates(COUNTS, seed=0, replicates=2),

@@ -17,6 +17,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.outcomes import WEIGHT_ONE, Outcome, OutcomeBatch, ScoreBatch, Scores, Side
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairCounts, PairTally, PlaceTally, ScoreTable
+from ratings_core.tallies.place_tally import TeamTally
 from ratings_core.tallies.slabs import MAX_WEIGHT_SUM
 from ratings_core.tallies.task_ballots import ballot_pairs
 
@@ -66,8 +67,10 @@ SUBJECTS: dict[str, tuple[Callable[[], Any], Any]] = {
     "pairs": (PairTally, GAMES),
     "pairs per task": (lambda: PairTally(per_task=True), GAMES),
     "places": (PlaceTally, GAMES),
+    "places of teams": (TeamTally, GAMES),
     "scores": (ScoreTable, MEASUREMENTS),
 }
+THREE_SIDES = Outcome((Side(("a",), 1), Side(("b",), 2), Side(("c", "d"), 3)))
 EXACT = [name for name in SUBJECTS if name != "scores"]
 
 
@@ -156,7 +159,7 @@ def test_a_wrong_bucket_column_is_refused_and_counts_nothing(subject: str) -> No
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_arrays_of_no_tally_are_refused(subject: str) -> None:
     make, _ = SUBJECTS[subject]
-    event = (Scores("x", (("a", 1.0), ("b", 2.0))), 0) if subject == "scores" else (Outcome((Side(("a",), 1), Side(("b",), 2))), 0)
+    event = (Scores("x", (("a", 1.0), ("b", 2.0))), 0) if subject == "scores" else (THREE_SIDES, 0)
     tally = add(make(), [event])
     good = tally.arrays()
     weight = "wins" if "wins" in good else "weight"
@@ -177,7 +180,7 @@ def test_arrays_of_no_tally_are_refused(subject: str) -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_cell_near_overflow_refuses_more(subject: str) -> None:
     make, _ = SUBJECTS[subject]
-    event = (Scores("x", (("a", 1.0),)), 0) if subject == "scores" else (Outcome((Side(("a",), 1), Side(("b",), 2))), 0)
+    event = (Scores("x", (("a", 1.0),)), 0) if subject == "scores" else (THREE_SIDES, 0)
     tally = add(make(), [event])
     arrays = tally.arrays()
     weight = "wins" if "wins" in arrays else "weight"
@@ -330,7 +333,7 @@ def unsound(**columns: Any) -> OutcomeBatch:
         ({"side_start": np.array([0, 1, 2]), "weight": np.ones(2, np.int64)}, "must have 2 to 64 sides"),
     ],
 )
-@pytest.mark.parametrize("make", [PairTally, PlaceTally])
+@pytest.mark.parametrize("make", [PairTally, PlaceTally, TeamTally])
 def test_batches_that_break_their_rules_count_nothing(make: Callable[[], Any], columns: dict[str, Any], rule: str) -> None:
     tally, batch = make(), unsound(**columns)
     with pytest.raises(InputError, match=rule):
@@ -378,18 +381,19 @@ def test_columns_that_count_no_pairs_are_refused() -> None:
 # places
 
 
+@pytest.mark.parametrize("make", [PlaceTally, TeamTally])
 @given(GAMES, st.none() | st.dictionaries(BUCKETS, st.sampled_from([0.0, 0.5, 1.0, 3.0])))
-def test_place_counts_equal_the_twin(events: list[tuple[Outcome, int]], weights: dict[int, float] | None) -> None:
+def test_place_counts_equal_the_twin(make: type[PlaceTally], events: list[tuple[Outcome, int]], weights: dict[int, float] | None) -> None:
     expected: dict[Any, float] = defaultdict(float)
     for outcome, bucket in events:
         places = [side.place for side in outcome.sides]
         times = 1.0 if weights is None else weights.get(bucket, 0.0)
         for side in outcome.sides:
-            if len(side.agents) == 1 and times:
+            for agent in side.agents if (len(side.agents) > 1) == (make is TeamTally) and times else ():
                 ahead, tied = sum(place < side.place for place in places), places.count(side.place)
-                key = NAMES.index(side.agents[0]), len(places), ahead, tied
+                key = NAMES.index(agent), len(places), ahead, tied
                 expected[key] += times * round(outcome.weight * WEIGHT_ONE) / WEIGHT_ONE
-    counts = add(PlaceTally(), events).counts(weights)
+    counts = add(make(), events).counts(weights)
     keys = np.column_stack([counts.agent, counts.sides, counts.ahead, counts.tied])
     assert keys.dtype == np.int32
     assert [tuple(key) for key in keys.tolist()] == sorted(expected)

@@ -1,4 +1,4 @@
-"""Which online methods a pool has whose settings name none: those that its record names, and of an earlier release those of that time."""
+"""What a pool has whose settings leave it out: its record says so, and pools of an earlier release keep what they had then."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from ratings_core.errors import InputError
 from services.control import generations
 from services.control.directory import LiveDirectory
 from services.control.generations import make_raters
@@ -67,6 +68,32 @@ def test_a_pool_of_an_earlier_release_keeps_its_methods(log: Log, control: Contr
     assert waiting[1].fold == created.fold
     made = generations.after_wish(control.known(), waiting, 5, 0, 3.0)
     assert list(PoolState(created, made).content.ratings.online) == list(FORMER)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_record_of_a_new_pool_says_whether_shapes_of_games_are_told_apart(control: ControlLog, kind: Kind) -> None:
+    assert control.create_pool(replace(ASKED, kind=kind)).fold.by_shape is (kind is Kind.GAMES)
+    off = control.create_pool(PoolCreated(pool="off", kind=kind, time=0.0, fold=FoldSettings(by_shape=False)))
+    assert off.fold.by_shape is False
+    if kind is Kind.SCORES:
+        with pytest.raises(InputError, match="by_shape must be false for scores"):
+            control.create_pool(PoolCreated(pool="on", kind=kind, time=0.0, fold=FoldSettings(by_shape=True)))
+
+
+def test_a_pool_of_an_earlier_release_tells_no_shapes_apart_until_it_is_asked_to(log: Log, control: ControlLog) -> None:
+    created = old(log, control)
+    assert (created.fold.by_shape, created.fold.with_defaults(created.kind, created.fold)) == (None, created.fold)
+    assert control.create_pool(ASKED) == control.create_pool(replace(ASKED, fold=FoldSettings(by_shape=False))) == created
+    with pytest.raises(PoolExists):
+        control.create_pool(replace(ASKED, fold=FoldSettings(by_shape=True)))
+    made = Generation(pool="p", number=1, start=0, time=0.0, fold=created.fold)
+    before = PoolState(created, made)
+    kept = before.arrays()
+    assert not any(name.startswith("teams.") for name in kept), "its digest is the one that the earlier release computed"
+    assert [name for name in kept if name.startswith("prequential.elo.")] == ["prequential.elo.counts", "prequential.elo.sums"]
+    after = PoolState(created, replace(made, fold=replace(created.fold, by_shape=True)))
+    teams = {"teams.bucket", "teams.task", "teams.start", "teams.key", "teams.weight"}
+    assert after.arrays().keys() - kept.keys() == teams | {f"prequential.{method}.shapes" for method in FORMER}
 
 
 @pytest.mark.parametrize("online", [None, FORMER])

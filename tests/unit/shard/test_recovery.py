@@ -154,7 +154,7 @@ def test_a_pool_whose_arrays_are_of_another_version_stops_alone(log: Log, fold_v
 
 def test_a_pool_of_the_first_fold_version_keeps_what_its_boards_show(log: Log) -> None:
     """Sums of forecasts had another shape. Readers see the boards of before until the pool is folded again."""
-    control = control_of("pool")
+    control = pools.control_of(pools.pool_of("pool", fold=FoldSettings(by_shape=False)))
     arrays = arrays_of(control, "pool")
     for name in [name for name in arrays if name.startswith("prequential.") and name.endswith(".sums")]:
         arrays[name] = np.array([0.5, 0.1, 0.2])

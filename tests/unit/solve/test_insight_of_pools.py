@@ -7,12 +7,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from ratings_core.online import Elo, Prequential, Sco
 from ratings_core.problems.inputs import GamesInput, ScoresInput
 from ratings_core.tallies import PairCounts, PlaceCounts
 from services.boards.findings import Findings
 from services.boards.ranked_board import RankedBoard
 from services.boards.result import SolveResult
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.cli.insight import _forecasts as forecast_lines
 from services.cli.insight import _lines
 from services.control.records import ControlState
 from services.solve.insight import job as insight
@@ -23,6 +25,7 @@ from services.solve.worker.tasks import solve_pool
 from services.wire.events import GameEvent, Side
 from tests.support.boards import solved_of
 from tests.support.folds import fold_events
+from tests.support.game_streams import batch_of, game
 from tests.support.insight import NAMES, OUTCOMES, STANDINGS, WINS, board, forecasts, games, places, result
 from tests.support.pools import state_of
 
@@ -99,7 +102,7 @@ def test_tasks_are_the_votes_of_scores() -> None:
 @pytest.mark.parametrize(
     ("wins", "outcomes", "part", "words"),
     [
-        (np.zeros((3, 3)), 0, "connectivity", "no two agents met"),
+        (np.zeros((3, 3)), 0, "connectivity", "games of teams are not counted by pairs"),
         (np.zeros((1, 1)), 0, "cycles", "two agents at least"),
         (np.array([[0, 2.5], [0, 0]]), 3, "top", "do not all have weight 1"),
         (np.array([[0, 4.0], [0, 0]]), 2, "top", "do not all have weight 1"),
@@ -117,6 +120,19 @@ def test_strengths_of_a_forest_are_not_tested_and_weights_leave_cycles_untested(
     ring = found_in(insight.solve(games(np.array([[0, 2.5, 0], [0, 0, 2.5], [2.5, 0, 0]])), 9, [], {}))
     assert [cycle.proven for cycle in ring.cycles.cycles] == [None]
     assert "not tested against chance: outcomes do not all have weight 1" in dict(_lines(ring))["cycles"]
+
+
+def test_boards_that_rest_on_no_result_are_not_compared() -> None:
+    """Answers by pairs that an earlier release gave a pool of team games, and the board of a method without an answer."""
+    ranks = {name: at for at, name in enumerate(NAMES[:4], 1)}
+    standings = [RankedBoard(method, 1, ranks) for method in ("elo", "sco", "copeland", "plurality")]
+    nowhere = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
+    teams = GamesInput(NAMES[:4], PairCounts.from_dense(np.zeros((4, 4))), nowhere)
+    told = found_in(insight.solve(teams, 600, [*standings, RankedBoard("schulze", 1, {})], {})).disagreement
+    assert ([row.method for row in told.methods], told.left_out) == (["elo", "sco"], [])
+    duels = games(WINS[:4, :4])
+    told = found_in(insight.solve(duels, 600, standings, {})).disagreement
+    assert [row.method for row in told.methods] == ["elo", "sco", "copeland", "plurality"]
 
 
 def test_games_of_many_sides_bound_the_votes_from_below() -> None:
@@ -220,3 +236,16 @@ def test_the_top_by_observed_majorities_names_boards_with_another_top() -> None:
     text = dict(_lines(found))["the top"]
     assert "by majority of head-to-head results" in text
     assert "other boards rank the best of them lower: 2 by copeland" in text
+
+
+def test_forecasts_have_a_row_for_each_method_and_shape() -> None:
+    sums = {name: Prequential(by_shape=True) for name in ("elo", "sco")}
+    batch = batch_of([game((0, 1), (2, 3))] * 120 + [game(0, 1)] * 20)
+    for rater in (Elo(), Sco()):
+        rater.fold(rater.init(0), batch, sums[rater.name])
+    part = insight_parts.prequential(sums)
+    assert [(row.shape, row.pairs, row.enough) for row in part.forecasts] == [("2:2", 120.0, True)] * 2 + [("1:1", 20.0, False)] * 2
+    assert {row.method for row in part.forecasts[:2]} == {row.method for row in part.forecasts[2:]} == {"elo", "sco"}
+    for row in part.forecasts:
+        assert row.scale == sums[row.method].by_shape[str(row.shape)].scale
+    assert "\n".join(forecast_lines(part)).count(", games 1:1: not enough outcomes yet (20 of 100 predicted pairs)") == 2

@@ -241,6 +241,15 @@ def test_what_does_not_apply_says_why(method: str, problem: Problem, words: str)
         solve(method, problem)
 
 
+@pytest.mark.parametrize("method", [name for name in METHODS if registry.why_not(METHODS[name], GAMES) is None])
+def test_games_of_teams_alone_have_no_answer_by_pairs_or_places(method: str) -> None:
+    """All agents were ranked first, and the solution was called proven."""
+    nothing = PairCounts.from_dense(np.zeros((4, 4)))
+    games = GamesInput(PAIRS.names, nothing, NO_PLACES, ("t2", "t1"), (nothing, nothing))
+    with pytest.raises(NotApplicable, match="places of teams" if METHODS[method].takes is Takes.PLACES else "not counted by pairs"):
+        solve(method, games)
+
+
 REFUSE_GAPS = {
     "alpharank", "alpharank_tasks", "cce", "deviation", "lle", "nash_average", "nash_average_agents", "payoff", "uniform"
 }  # fmt: skip

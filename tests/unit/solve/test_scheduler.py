@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.methods import registry
 from ratings_core.methods.registry import NotApplicable
 from services.boards.history import KeptSolve
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
@@ -284,6 +285,24 @@ def test_a_generation_that_a_method_does_not_apply_to_shows_no_ratings_of_the_on
     assert (board.generation, board.result.agents, board.result.status) == (2, [], "not_applicable")
     assert board.error == refused.rule
     assert store.histories_held[method] == [1]
+
+
+def test_a_board_of_another_release_is_removed_if_this_one_refuses_it(
+    tasks: Solves, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Games of teams were solved by pairs: the answer from no results would stay, with a reason beside it."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr("services.solve.worker.tasks.VERSION", "0.0.1")
+        _, store, method = solved_once(tasks, tmp_path, "log a")
+    assert store.boards[method].result.agents
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log a")
+    for second in range(100, 110):
+        runner.step(float(second), [manifest_at(2)], ControlState())
+        for task in tasks.tasks:
+            if not task.ended:
+                task.end(NotApplicable("method", method, registry.NO_PAIRS)) if method_of(task) == method else end(tasks, task)
+    board = store.boards[method]
+    assert (board.result.agents, board.result.status, board.error) == ([], "not_applicable", registry.NO_PAIRS)
 
 
 def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(tasks: Solves, tmp_path: Path) -> None:

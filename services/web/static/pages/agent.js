@@ -18,7 +18,6 @@ const OUTCOMES_OF_DAY = 1000; // the most that one answer has
 const POINTS = { won: 1, drawn: 0.5, lost: 0 };
 const ERRORS = 3; // standard errors between a record and a forecast that chance does not explain
 const EVEN = 0.525; // a smaller score is no answer to who would win
-const ENOUGH = 100; // forecast pairs from which records say which method is best, as in the findings
 const LIKELY = 0.75; // a score from which the answer is "probably"
 const UNSEEN = "far from their results: ratings cannot show cycles";
 
@@ -184,14 +183,15 @@ export default class AgentPage extends Live {
 
   opponents() {
     const answer = this.value("opponents");
-    if (!answer?.opponents.length) return null;
+    const teams = answer?.team_games ? html`<p class="soft">${count(answer.team_games, "game")} in teams ${answer.team_games === 1 ? "counts" : "count"} for no opponent.</p>` : null;
+    if (!answer?.opponents.length) return teams && html`<section class="card"><h2>Opponents</h2>${teams}</section>`;
     const { pool } = this.props;
     const scored = answer.opponents.filter((/** @type {any} */ one) => one.games > 0).map((/** @type {any} */ one) => ({ ...one, rate: (one.wins + one.draws / 2) / one.games }));
     const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
       <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><${Agent} pool=${pool} agent=${one.agent} answer=${answer} /></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : html`<a href=${withQuery({ against: one.agent })} onClick=${follow}>${percent(one.expected_score, 0)}</a>`}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
-    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
+    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div>${teams}</section>`;
   }
 
   outcomes() {
@@ -203,7 +203,7 @@ export default class AgentPage extends Live {
     return html`<section class="card"><h2>Newest games</h2><p class="soft">Ratings by ${title(answer.method)}. A result that was not expected moves a rating more.</p>
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
       <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
-        <td class=${one.result}>${one.result}</td><td class="number">${percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
+        <td class=${one.result}>${one.result}</td><td class="number">${one.expected_score === null ? "–" : percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
         <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table></section>`;
   }
 }
@@ -277,16 +277,16 @@ class LastDay extends Asked {
       const key = JSON.stringify(one.opponents.map((/** @type {any} */ side) => side.agents)); // two agents can have one display name
       const name = one.opponents.map((/** @type {any} */ side) => side.agents.map((/** @type {string} */ agent) => nameOf(agent, this.state.answer)).join(", ")).join(" and ");
       const group = groups.get(key) ?? { key, name, games: 0, points: 0, expected: 0, change: 0 };
-      groups.set(key, { key, name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected + one.expected_score, change: group.change + one.change });
+      groups.set(key, { key, name, games: group.games + 1, points: group.points + POINTS[one.result], expected: group.expected === null || one.expected_score === null ? null : group.expected + one.expected_score, change: group.change + one.change });
     }
     const rows = [...groups.values()].sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
     const total = rows.reduce((sum, row) => sum + row.change, 0);
     const decimals = Math.abs(games[0].after) >= 100 ? 1 : 3;
     const shown = rows.slice(0, OUTCOMES);
     const most = rows.length > 1 ? rows.find((row) => row.change * total > 0) : undefined;
-    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}${most ? html`The largest part is by ${most.points.toFixed(1)} points in ${count(most.games, "game")} against <bdi>${most.name}</bdi>, where ${most.expected.toFixed(1)} were expected: ${signed(most.change, decimals)}. ` : null}Fewer points than expected against an opponent lower the rating.</p>
+    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}${most ? html`The largest part is by ${most.points.toFixed(1)} points in ${count(most.games, "game")} against <bdi>${most.name}</bdi>${most.expected === null ? "" : `, where ${most.expected.toFixed(1)} were expected`}: ${signed(most.change, decimals)}. ` : null}Fewer points than expected against an opponent lower the rating.</p>
       <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
-      <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
+      <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected === null ? "–" : row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
       ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
 }
@@ -328,20 +328,23 @@ class Forecast extends Component {
     const { answer, error, other } = this.state;
     const met = answer?.met[0];
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
+    const reason = answer?.methods.find((/** @type {any} */ one) => one.matches[0].no_forecast)?.matches[0].no_forecast;
     const methods = [...(answer?.methods ?? [])].sort((a, b) => (loss(a) === loss(b) ? 0 : loss(a) - loss(b)));
+    const best = methods.find((/** @type {any} */ one) => expected(one) !== null);
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} method=${method} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
-      ${met ? html`<div class="met">${methods.length ? answered(name, other, met, methods[0], expected(methods[0])) : null}
+      ${met ? html`<div class="met">${best ? answered(name, other, met, best, expected(best)) : null}
         <p>${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}, a score of ${percent((met.wins + met.draws / 2) / met.games, 0)}.` : "They have not met."}</p></div>` : null}
       ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${other}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${percent(expected(one))}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table></details>
-        ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${expected(one) === null ? "–" : percent(expected(one))}</td><td class="number">${one.records[0].enough ? `${percent(one.records[0].wins_predicted)} of wins` : `– (${count(one.records[0].pairs, "result")})`}</td></tr>`)}</tbody></table></details>
+        ${reason ? html`<p class="soft">No probability: ${reason}.</p>` : null}
+        ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games: ${Object.values(answer.without)[0]}.</p>`}` : null}</section>`;
   }
 }
 
 /** Mean log loss of a method's forecasts; infinite if there are too few to compare it. @param {any} method @returns {number} */
-function loss({ record }) {
-  return record.pairs >= ENOUGH ? (record.log_loss ?? Infinity) : Infinity;
+function loss({ records: [record] }) {
+  return record.enough ? (record.log_loss ?? Infinity) : Infinity;
 }
 
 /**
@@ -354,10 +357,11 @@ function answered(name, other, met, best, expected) {
   const score = blind ? (met.wins + met.draws / 2) / met.games : expected;
   const [first, second] = score < 0.5 ? [other, name] : [name, other];
   const likely = Math.max(score, 1 - score);
+  const [record] = best.records;
   const isBest = loss(best) < Infinity;
   const how = likely < LIKELY ? "would more likely" : "would probably";
   const says = likely < EVEN ? html`It would be an even game: <bdi>${name}</bdi> scores ${percent(score, 0)}` : html`<bdi>${first}</bdi> ${how} beat <bdi>${second}</bdi>: ${blind ? "its score so far is" : "expected score"} ${percent(likely, 0)}`;
-  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}${isBest ? ", which forecasts best here," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${isBest ? ", which forecasts best here" : ""}${best.record.wins_predicted === null ? "" : `: ${percent(best.record.wins_predicted)} of wins were right`}.`}</p>`;
+  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}${isBest ? ", which forecasts best here," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${isBest ? ", which forecasts best here" : ""}${record.wins_predicted === null ? "" : `: ${percent(record.wins_predicted)} of wins were right`}.`}</p>`;
 }
 
 /** What a rating is the sum of. It is asked for by a click or a link, because a solved method is solved again for it. @extends Asked */

@@ -114,11 +114,12 @@ export default class PoolPage extends Live {
     const keeps = OF_THE_PAST.includes(view);
     const scope = { season: keeps && season ? season.name : undefined, at: keeps ? chosen.at : undefined, slice: part?.name };
     const unread = chosen.slice && !this.value("slices");
+    const isEmpty = ![...list.boards, board].some((/** @type {any} */ one) => one?.rows.length); // a method that does not apply has no rows in any pool
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${!keeps ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
         ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
-      ${!season && !board?.rows.length ? head?.outcomes ? html`<p class="notice" role="status">The first boards are being solved.</p>` : html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
+      ${!season && (!board || isEmpty) ? head?.outcomes ? html`<p class="notice" role="status">The first boards are being solved.</p>` : html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
         ${view === "board" ? this.leaderboard({ ...shown, head: part ? { ...head, outcomes: part.outcomes } : head, part }) : unread ? html`<p class="soft" role="status">${this.unread()}</p>` : html`${this.about(scope)}
           <${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, ...(keeps || !season ? shown : part ? of(sliced?.boards ?? first) : complete), insight: scope.season || scope.at ? null : this.findings(), query: chosen, scope }} />`}`}`;
@@ -185,7 +186,9 @@ export default class PoolPage extends Live {
     const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
     const past = chosen.season || chosen.at;
     const of = JSON.stringify([board.method, part?.name, FILTERS.map((name) => chosen[name])]);
-    return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
+    const unanswered = boards.filter((one) => one.status === "not_applicable" && one !== board);
+    return html`<nav class="methods" aria-label="Methods"><ul>${boards.filter((one) => !unanswered.includes(one)).map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
+      ${unanswered.length && !chosen.embed ? html`<p class="soft small">Not applicable here: ${unanswered.map((one, i) => html`${i ? ", " : ""}<a key=${one.method} href=${withQuery({ method: one.method })} onClick=${follow} title=${one.error}>${title(one.method)}</a>`)}</p>` : null}
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
         ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>

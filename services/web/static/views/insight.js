@@ -1,6 +1,6 @@
 // All findings about a pool, in words.
 import { ago, count, leftOut, nameOf, percent, some, whole } from "../format.js";
-import { ordersOf, title } from "../methods.js";
+import { forecastTitles, ordersOf, title } from "../methods.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 import { apart } from "./copies.js";
@@ -121,10 +121,11 @@ function disagree(part, named) {
 
 /** @param {any} part */
 function forecasts(part) {
+  const named = forecastTitles(part.forecasts);
   return part.forecasts.map((/** @type {any} */ one) => {
-    if (one.enough === false) return `${title(one.method)}: not enough outcomes yet (${whole(one.pairs)} of ${part.least_pairs} predicted pairs)`;
+    if (one.enough === false) return `${named(one)}: not enough outcomes yet (${whole(one.pairs)} of ${part.least_pairs} predicted pairs)`;
     const means = [["log loss", one.log_loss], ["Brier", one.brier], ["calibration error", one.calibration_error ?? null]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${/** @type {number} */ (value).toFixed(4)}`);
     if (one.kendall !== null) means.push(`${percent(one.kendall)} of wins predicted wrongly`);
-    return `${title(one.method)}: ${means.join(" · ") || "no pair yet"}`;
+    return `${named(one)}: ${means.join(" · ") || "no pair yet"}`;
   });
 }

@@ -13,6 +13,14 @@ const SECONDS = 15;
 const NARROW = 480; // pixels
 const DIGITS = 26; // pixels that a cell needs for its number
 
+/** Expected scores of agents against each other, or `why` there are none. @param {string} pool @param {string} method @param {string[]} agents @param {string | undefined} slice */
+async function scoresBy(pool, method, agents, slice) {
+  const body = JSON.stringify({ matches: [{ sides: [[agents[0]], [agents[1]]] }], methods: [method] });
+  const answer = await ask(poolUrl(pool, "/predict", { slice }), { method: "POST", body, headers: { "Content-Type": "application/json" } });
+  const why = answer.without[method] ?? answer.methods[0].matches[0].no_forecast;
+  return why ? { why } : ask(poolUrl(pool, "/matchups", { agents, method, slice }));
+}
+
 /** @extends Live */
 export default class Wins extends Live {
   /** What was read: slice, best forecaster and agents. @type {string | undefined} */
@@ -49,7 +57,7 @@ export default class Wins extends Live {
     const methods = (head?.online ?? []).filter((/** @type {string} */ name) => boards.some((/** @type {any} */ one) => one.method === name));
     const best = bestForecaster(insight?.findings);
     const method = methods.find((/** @type {string} */ name) => name === best) ?? methods[0];
-    const forecasts = method && agents.length > 1 ? ask(poolUrl(pool, "/matchups", { agents, method, slice })).catch(() => null) : null;
+    const forecasts = method && agents.length > 1 ? scoresBy(pool, method, agents, slice).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
     if (this.key !== key) return; // other agents are shown by now
     this.setState({ agents, names, first, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
@@ -60,7 +68,7 @@ export default class Wins extends Live {
     const { agents, observed, predicted } = this.state;
     if (row === column) return null;
     if (this.props.query.show === "predicted") {
-      const rate = predicted?.expected_scores[row][column];
+      const rate = predicted?.expected_scores?.[row][column];
       return typeof rate === "number" ? { rate, games: null } : null;
     }
     const record = observed.get(agents[row])?.get(agents[column]);
@@ -78,7 +86,8 @@ export default class Wins extends Live {
     const { total } = this.value("board") ?? { total: 0 };
     const last = first - 1 + agents.length;
     const page = (/** @type {string} */ text, /** @type {number} */ start) => html` <a href=${withQuery({ start: start || "" })} onClick=${follow}>${text}</a>`;
-    const says = html`${agents.length < total ? html`Agents ${whole(first)} to ${whole(last)} of ${whole(total)}.${first > 1 ? page("Previous", Math.max(0, first - 1 - AGENTS)) : null}${last < total ? page("Next", last) : null} ` : `${count(agents.length, "agent")}. `}${leftOut(hiddenAmong(this.value("board") ?? { total: 0, rows: [] }, AGENTS, first - 1))} Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order. Tap a cell for its names and number.<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted ? ` by ${title(predicted.method)}` : ""}</a></span>`;
+    const never = shows === "observed" && [...observed.values()].every((records) => !records.size) ? " No two of these agents met alone; games of teams are not counted by pairs." : "";
+    const says = html`${agents.length < total ? html`Agents ${whole(first)} to ${whole(last)} of ${whole(total)}.${first > 1 ? page("Previous", Math.max(0, first - 1 - AGENTS)) : null}${last < total ? page("Next", last) : null} ` : `${count(agents.length, "agent")}. `}${leftOut(hiddenAmong(this.value("board") ?? { total: 0, rows: [] }, AGENTS, first - 1))} Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order. Tap a cell for its names and number.${never}${shows === "predicted" && predicted?.why ? ` Not predicted: ${predicted.why}.` : ""}<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted?.method ? ` by ${title(predicted.method)}` : ""}</a></span>`;
     const table = [["agent", ...agents], ...agents.map((/** @type {string} */ agent, /** @type {number} */ i) => [agent, ...agents.map((/** @type {string} */ _, /** @type {number} */ j) => this.cell(i, j)?.rate ?? "")])];
     return html`<${Figure} title="Who beats whom" says=${says} file=${`${pool}-${shows}-scores`} table=${table} link=${`${link}&method=${board.method}${first > 1 ? `&start=${first - 1}` : ""}${shows === "predicted" ? "&show=predicted" : ""}`}>
       <${Sized}>${(/** @type {number} */ width) => this.chart(width)}<//><p class="told" role="status">${told ? html`${told}. <a href=${`${agentPath(pool, agents[asked[0]])}?against=${encodeURIComponent(agents[asked[1]])}`}>Who would win?</a>` : null}</p><//>`;
