@@ -95,9 +95,14 @@ export function cycleSays(cycle, named) {
   return cycle ? [...cycle.agents, cycle.agents[0]].map(named).join(" beats ") : "";
 }
 
-/** The method whose forecasts were best so far; undefined if none has made enough. @param {any} findings @returns {string | undefined} */
-export function bestForecaster(findings) {
-  const scored = (findings?.prequential?.forecasts ?? []).filter((/** @type {any} */ one) => one.enough !== false && typeof one.log_loss === "number");
+/**
+ * The method whose forecasts were best so far; undefined if none has made enough. Log losses compare only within one shape of games.
+ * @param {any} findings @param {string | undefined} [shape] Shape of the games, such as "1:1"; without it, the shape with most forecasts. @returns {string | undefined}
+ */
+export function bestForecaster(findings, shape) {
+  const enough = (findings?.prequential?.forecasts ?? []).filter((/** @type {any} */ one) => one.enough !== false && typeof one.log_loss === "number");
+  const most = shape ?? [...enough].sort((/** @type {any} */ a, /** @type {any} */ b) => b.pairs - a.pairs)[0]?.shape;
+  const scored = enough.filter((/** @type {any} */ one) => (one.shape ?? most) === most); // without a shape: all games of the pool
   return scored.sort((/** @type {any} */ a, /** @type {any} */ b) => a.log_loss - b.log_loss)[0]?.method;
 }
 
