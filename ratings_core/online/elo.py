@@ -16,7 +16,7 @@ from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
 from ratings_core.online.trace import RatingTrace, Tracing, tracing
-from ratings_core.records.games import Games, games_of
+from ratings_core.records.games import GameColumns, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
 _MAX_K: Final = 1e6
@@ -77,7 +77,7 @@ _Rates = tuple[float, float, int]
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, rates: _Rates, scoring: Scoring,
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: GameColumns, key: Keys, slope: float, rates: _Rates, scoring: Scoring,
     trace: Tracing,
 ) -> None:  # fmt: skip
     fold_pairs(rating, outcomes, games, key, slope, rates, scoring, trace, no_noise, _push, _moved)

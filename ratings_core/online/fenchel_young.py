@@ -16,7 +16,7 @@ from ratings_core.online.prequential import Prequential
 from ratings_core.online.sco import projected_step
 from ratings_core.online.state import OnlineState
 from ratings_core.online.trace import RatingTrace, Tracing, tracing
-from ratings_core.records.games import Games, games_of
+from ratings_core.records.games import GameColumns, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
 _MAX_ALPHA: Final = 1e6
@@ -84,7 +84,8 @@ _Settings = tuple[float, float, float, np.uint64]
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, settings: _Settings, scoring: Scoring,
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: GameColumns, key: Keys, slope: float, settings: _Settings,
+    scoring: Scoring,
     trace: Tracing,
 ) -> None:  # fmt: skip
     fold_pairs(rating, outcomes, games, key, slope, settings, scoring, trace, _noise, _push, projected_step)

@@ -9,7 +9,7 @@ from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
-from ratings_core.records.games import Games, for_kernels
+from ratings_core.records.games import GameColumns, for_kernels
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 
 UNIT: Final = 1.0 / WEIGHT_ONE
@@ -32,7 +32,7 @@ class Scoring(NamedTuple):
     rows: NDArray[np.int32]
 
 
-def scoring(score: Prequential | None, games: Games) -> Scoring:
+def scoring(score: Prequential | None, games: GameColumns) -> Scoring:
     """`score` in kernel form. It gets a record for each shape of `games` that is new, so all arguments of a fold are checked before."""
     if score is None:
         return Scoring(False, _NOT_SCORED.counts, _NOT_SCORED.sums, _NO_ROWS)

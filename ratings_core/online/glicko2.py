@@ -33,7 +33,7 @@ from ratings_core.online.trace import RatingTrace, Tracing, tracing
 from ratings_core.online.volatility import LANES
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.forecasts import ForecastModel
-from ratings_core.records.games import Games, games_of
+from ratings_core.records.games import GameColumns, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
 STRETCH: Final = Stretch(-0.10, distance=0.17, doubt=0.18)
@@ -215,7 +215,7 @@ def _fold(
 ) -> None:  # fmt: skip
     """`fold_games`. A call with tuples of arrays would take a twentieth longer for one outcome."""
     columns = Columns(rating, deviation, volatility, information, surprise, period, outcomes)
-    games, scoring = Games(side_start, place, agent_start, agent, weight), Scoring(wanted, counts, sums, rows)
+    games, scoring = GameColumns(side_start, place, agent_start, agent, weight), Scoring(wanted, counts, sums, rows)
     fold_games(columns, clock, games, time, seconds, model, scoring, trace)
 
 

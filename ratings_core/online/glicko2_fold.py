@@ -36,7 +36,7 @@ from ratings_core.online.glicko2_periods import (
 from ratings_core.online.prequential import MOST_PAIRS, SCORED_PAIRS, score_games
 from ratings_core.online.trace import Tracing
 from ratings_core.online.volatility import LANES
-from ratings_core.records.games import Games
+from ratings_core.records.games import GameColumns
 
 NEVER: Final = -(2**63)
 """Period of an agent that has not played, and of a state without outcomes."""
@@ -100,7 +100,7 @@ class _Workspace(NamedTuple):
 
 @inlined
 def fold_games(
-    columns: Columns, clock: _Counts, games: Games, time: _Floats, seconds: float, model: Model, scoring: Scoring, trace: Tracing
+    columns: Columns, clock: _Counts, games: GameColumns, time: _Floats, seconds: float, model: Model, scoring: Scoring, trace: Tracing
 ) -> None:
     """Fold `games` in order. clock: int64 (1,), the newest period; seconds: length of a period."""
     work, first = _workspace(games), zero()
@@ -129,7 +129,7 @@ def damping(variance: float) -> float:
 
 
 @inlined
-def _workspace(games: Games) -> _Workspace:
+def _workspace(games: GameColumns) -> _Workspace:
     members = 0
     for i in range(len(games.weight)):
         members = max(members, games.agent_start[games.side_start[i + 1]] - games.agent_start[games.side_start[i]])
@@ -152,7 +152,7 @@ def _period(time: float, seconds: float) -> np.int64:
 
 
 @inlined
-def _end_of_part(games: Games, first: int, time: _Floats, seconds: float, now: int) -> int:
+def _end_of_part(games: GameColumns, first: int, time: _Floats, seconds: float, now: int) -> int:
     """Index after the last outcome of the part that begins with outcome `first`. All its outcomes count in the period `now`."""
     most = games.agent_start[games.side_start[first]] + _PART_MEMBERS
     end = first + 1
@@ -165,7 +165,7 @@ def _end_of_part(games: Games, first: int, time: _Floats, seconds: float, now: i
 
 
 @kernel
-def _open_period(columns: Columns, now: int, games: Games, first: int, end: int, model: Model, work: _Workspace) -> None:
+def _open_period(columns: Columns, now: int, games: GameColumns, first: int, end: int, model: Model, work: _Workspace) -> None:
     """Close the earlier periods of the part's agents, and open period `now` for them."""
     rating, deviation, volatility, information, surprise, period, _ = columns
     lanes, owner, away, used = work.lanes, work.owner, work.away, zero()
@@ -201,7 +201,7 @@ def _close_periods(columns: Columns, used: int, model: Model, lanes: _Floats, ow
 
 
 @kernel
-def _learn(columns: Columns, games: Games, first: int, end: int, scale: float, work: _Workspace) -> None:
+def _learn(columns: Columns, games: GameColumns, first: int, end: int, scale: float, work: _Workspace) -> None:
     """Write what each side learns from each outcome of the part."""
     rating, deviation, agent, place = columns.rating, columns.deviation, games.agent, games.place
     side_start, agent_start, learnt, missed = games.side_start, games.agent_start, work.learnt, work.missed
@@ -261,7 +261,7 @@ def _sides(
 
 
 @kernel
-def _play(columns: Columns, games: Games, first: int, end: int, work: _Workspace) -> None:
+def _play(columns: Columns, games: GameColumns, first: int, end: int, work: _Workspace) -> None:
     """Add what sides learnt to the sums of their members, and write the sums before each occurrence."""
     information, surprise, outcomes = columns.information, columns.surprise, columns.outcomes
     side_start, agent_start, agent, learnt, missed = games.side_start, games.agent_start, games.agent, work.learnt, work.missed
@@ -284,7 +284,7 @@ def _play(columns: Columns, games: Games, first: int, end: int, work: _Workspace
 
 
 @kernel
-def _follow(columns: Columns, games: Games, first: int, end: int, work: _Workspace) -> int:
+def _follow(columns: Columns, games: GameColumns, first: int, end: int, work: _Workspace) -> int:
     """Write `following`, and the sums of agents after their last occurrence in the part. Returns the number of occurrences."""
     information, surprise, agent = columns.information, columns.surprise, games.agent
     informed, surprised, following, newest, last = work.information, work.surprise, work.following, work.newest, work.last
@@ -311,7 +311,7 @@ def _follow(columns: Columns, games: Games, first: int, end: int, work: _Workspa
 
 
 @kernel
-def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int, model: Model, work: _Workspace) -> None:
+def _show(columns: Columns, games: GameColumns, first: int, end: int, occurrences: int, model: Model, work: _Workspace) -> None:
     """Write `shown` and `spread` of all occurrences."""
     rating, deviation, volatility, agent, last = columns.rating, columns.deviation, columns.volatility, games.agent, work.last
     lanes, shown, spread, informed, surprised = work.lanes, work.shown, work.spread, work.information, work.surprise
@@ -331,7 +331,7 @@ def _show(columns: Columns, games: Games, first: int, end: int, occurrences: int
 
 
 @kernel
-def _score(games: Games, first: int, end: int, scale: float, scoring: Scoring, trace: Tracing, work: _Workspace) -> None:
+def _score(games: GameColumns, first: int, end: int, scale: float, scoring: Scoring, trace: Tracing, work: _Workspace) -> None:
     """Score the forecasts of the part, and write its trace."""
     _, counts, sums, rows = scoring
     traced, before, after, expected = trace

@@ -14,7 +14,7 @@ from ratings_core.kernels.compile import inlined, template
 from ratings_core.online.games import UNIT, Scoring, result_of, side_means, zero
 from ratings_core.online.prequential import MOST_PAIRS, SCORED_PAIRS, score_games
 from ratings_core.online.trace import Tracing
-from ratings_core.records.games import Games
+from ratings_core.records.games import GameColumns
 from ratings_core.records.outcomes import MAX_SIDES
 
 Settings: TypeAlias = Any
@@ -32,7 +32,7 @@ Moved: TypeAlias = Callable[[Settings, float, int, float, int, int, float], floa
 
 @template
 def fold_pairs(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, settings: Settings,
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: GameColumns, key: Keys, slope: float, settings: Settings,
     scoring: Scoring, trace: Tracing, noise: Noise, push: Push, moved: Moved,
 ) -> None:  # fmt: skip
     """Fold `games` in order; a pair is predicted by sigmoid(slope * difference). key: as `OutcomeBatch.key`, used only by `noise`.
@@ -79,7 +79,7 @@ def fold_pairs(
 
 @template
 def play(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, i: int, key: Keys, slope: float, settings: Settings,
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: GameColumns, i: int, key: Keys, slope: float, settings: Settings,
     traced: bool, before: NDArray[np.float64], after: NDArray[np.float64], noise: Noise, push: Push, moved: Moved,
     mean: NDArray[np.float64], luck: NDArray[np.float64], total: NDArray[np.float64], odds: NDArray[np.float64],
     results: NDArray[np.float64], pairs: int,

@@ -27,7 +27,7 @@ from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import log, sigmoid
 from ratings_core.records.forecasts import ForecastClass
-from ratings_core.records.games import Games
+from ratings_core.records.games import GameColumns
 from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE
 from ratings_core.records.shapes import MOST_SHAPES, OTHERS, OTHERS_NAME, SINGLES, SIZE_BITS, Shape
 
@@ -74,7 +74,7 @@ class Prequential:
         self.sums: NDArray[np.float64] = _new_sums(records)
         self.shapes: NDArray[np.int64] | None = np.zeros(0, np.int64) if by_shape else None
 
-    def rows(self, games: Games) -> NDArray[np.int32]:
+    def rows(self, games: GameColumns) -> NDArray[np.int32]:
         """The index of each game's record, (n,). Shapes that are new get records. games: checked (`games_of`)."""
         n = len(games.weight)
         if self.shapes is None or not n:

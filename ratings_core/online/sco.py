@@ -15,7 +15,7 @@ from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
 from ratings_core.online.trace import RatingTrace, Tracing, tracing
-from ratings_core.records.games import Games, games_of
+from ratings_core.records.games import GameColumns, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
 _MAX_ALPHA: Final = 1e6
@@ -73,7 +73,7 @@ _Step = tuple[float, float, float]
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, step: _Step, scoring: Scoring,
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: GameColumns, key: Keys, slope: float, step: _Step, scoring: Scoring,
     trace: Tracing,
 ) -> None:  # fmt: skip
     fold_pairs(rating, outcomes, games, key, slope, step, scoring, trace, no_noise, _push, projected_step)

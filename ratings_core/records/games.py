@@ -28,7 +28,7 @@ _RULES: Final = {
 }
 
 
-class Games(NamedTuple):
+class GameColumns(NamedTuple):
     """The columns of a batch for kernels: of the right dtype, contiguous and read-only, so that all batches have one signature.
 
     Ids are checked to be nonnegative and then unsigned, because numba then omits the code for negative indices.
@@ -41,7 +41,7 @@ class Games(NamedTuple):
     weight: NDArray[np.int64]
 
 
-def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
+def games_of(batch: OutcomeBatch) -> tuple[GameColumns, int]:
     """Check `batch`.
 
     Returns:
@@ -52,7 +52,7 @@ def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
     """
     checks.instance("batch", batch, OutcomeBatch)
     columns = {name: column_of(batch, name, dtype) for name, dtype in _DTYPES.items()}
-    games = Games(**columns | {"agent": columns["agent"].view(np.uint32)})
+    games = GameColumns(**columns | {"agent": columns["agent"].view(np.uint32)})
     check_cut("batch.side_start", games.side_start, len(batch), len(games.place))
     check_cut("batch.agent_start", games.agent_start, len(games.place), len(games.agent))
     highest = _highest(games)
@@ -84,7 +84,7 @@ def for_kernels(column: NDArray[Any]) -> NDArray[Any]:
 
 
 @kernel
-def _highest(games: Games) -> int:
+def _highest(games: GameColumns) -> int:
     """The greatest id, -1 for an empty batch; `_UNSOUND` if an outcome breaks a rule. Loops have no early exit, so that they vectorise."""
     if not (_steps_within(games.side_start, 2, MAX_SIDES) and _steps_within(games.agent_start, 1, len(games.agent))):
         return _UNSOUND
@@ -109,7 +109,7 @@ def _steps_within(start: NDArray[np.int64], least: int, most: int) -> bool:
 
 
 @inlined
-def _are_distinct(games: Games) -> bool:
+def _are_distinct(games: GameColumns) -> bool:
     """Whether the sides of every outcome are different agents. Teams are not compared. The steps of both starts are valid."""
     if len(games.agent) == 2 * len(games.weight):  # duels only
         distinct = True
@@ -124,7 +124,7 @@ def _are_distinct(games: Games) -> bool:
 
 
 @inlined
-def _is_repeated(games: Games, first: int, side: int) -> bool:
+def _is_repeated(games: GameColumns, first: int, side: int) -> bool:
     """Whether `side` is an agent that is also one of the sides from `first` on before it."""
     begin = games.agent_start[side]
     if games.agent_start[side + 1] - begin != 1:
@@ -137,7 +137,7 @@ def _is_repeated(games: Games, first: int, side: int) -> bool:
 
 
 @kernel
-def _unsound_game(games: Games) -> tuple[int, int]:
+def _unsound_game(games: GameColumns) -> tuple[int, int]:
     """Index of the first outcome that breaks a rule, and the rule; (0, `_SOUND`) if all are valid."""
     for i in range(len(games.weight)):
         lo, hi = games.side_start[i], games.side_start[i + 1]
@@ -153,7 +153,7 @@ def _unsound_game(games: Games) -> tuple[int, int]:
 
 
 @inlined
-def _unsound_side(games: Games, first: int, side: int) -> int:
+def _unsound_side(games: GameColumns, first: int, side: int) -> int:
     begin, end = games.agent_start[side], games.agent_start[side + 1]
     if end <= begin or end > len(games.agent):
         return _EMPTY_SIDE

@@ -26,7 +26,7 @@ from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
 from ratings_core.online.trace import RatingTrace, Tracing, tracing
-from ratings_core.records.games import Games, games_of
+from ratings_core.records.games import GameColumns, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
 
@@ -62,7 +62,7 @@ class WinPoints(PlainRater):
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, points: float, scoring: Scoring,
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: GameColumns, key: Keys, slope: float, points: float, scoring: Scoring,
     trace: Tracing,
 ) -> None:  # fmt: skip
     fold_pairs(rating, outcomes, games, key, slope, points, scoring, trace, no_noise, _push, _moved)
