@@ -85,8 +85,7 @@ _Settings = tuple[float, float, float, np.uint64]
 @kernel
 def _fold(
     rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: GameColumns, key: Keys, slope: float, settings: _Settings,
-    scoring: Scoring,
-    trace: Tracing,
+    scoring: Scoring, trace: Tracing,
 ) -> None:  # fmt: skip
     fold_pairs(rating, outcomes, games, key, slope, settings, scoring, trace, _noise, _push, projected_step)
 
