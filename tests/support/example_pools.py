@@ -46,6 +46,7 @@ class ExamplePool:
         fold: Settings of the pool.
         tagged: Whether games have tags and features.
         label: Text that is shown beside the name.
+        team_games: Every how many games is one of two teams of two; 0 for none.
     """
 
     name: str
@@ -57,6 +58,7 @@ class ExamplePool:
     fold: FoldSettings = field(default_factory=FoldSettings)
     tagged: bool = False
     label: str = ""
+    team_games: int = 0
 
     @property
     def partition(self) -> int:
@@ -69,15 +71,17 @@ class ExamplePool:
         return begin + (end - begin) * position / self.games
 
     def outcomes(self) -> Iterator[GameEvent]:
-        """The games, by a Bradley-Terry model with one tie in ten games."""
+        """The games, by a Bradley-Terry model with one tie in ten games. Strengths add up in a team."""
         draw = random.Random(f"games of {self.name}")
         for number in range(self.games):
-            first, second = draw.sample(range(len(self.agents)), 2)
+            size = 2 if self.team_games and number % self.team_games == 0 else 1
+            players = draw.sample(range(len(self.agents)), 2 * size)
+            teams = players[:size], players[size:]
             length = round(draw.gauss(0.0, 0.5), 3)
-            strength = 0.25 * (second - first) + (0.8 * length if self.tagged else 0.0)
+            strength = 0.25 * (sum(teams[1]) - sum(teams[0])) + (0.8 * length if self.tagged else 0.0)
             won, tied = draw.random() < 1 / (1 + exp(-strength)), draw.random() < 0.1
             places = (1, 1) if tied else (1, 2) if won else (2, 1)
-            sides = [Side([self.agents[agent]], place) for agent, place in zip((first, second), places, strict=True)]
+            sides = [Side([self.agents[agent] for agent in team], place) for team, place in zip(teams, places, strict=True)]
             tags = {"language": draw.choice(_LANGUAGES), "category": draw.choice(_CATEGORIES)}
             meta = Raw(json.dumps({"len_a~len_b": length}).encode())
             more: dict[str, Any] = {"tags": tags, "meta": meta} if self.tagged else {"tags": UNSET}
@@ -94,7 +98,7 @@ POOLS: Final = (
 _PLAYERS: Final = ("Ada", "Bruno", "Chioma", "Dariusz", "Emil", "Fatima", "Goran", "Hana", "Ines", "Jonas", "Kofi", "Lena", "Mia", "Noah")
 _MODELS: Final = ("atlas-2", "borealis", "cirrus-70b", "delta", "echo-mini", "fjord", "gale-8b", "heron")
 TASK_POOLS: Final = (
-    ExamplePool("league", _PLAYERS, 4_000, "2026-01-05", "2026-11-27", (("2026-summer", 1_000), ("2026-autumn", 2_000))),
+    ExamplePool("league", _PLAYERS, 4_000, "2026-01-05", "2026-11-27", (("2026-summer", 1_000), ("2026-autumn", 2_000)), team_games=8),
     ExamplePool("battles", _MODELS, 4_000, "2026-05-01", "2026-11-27", (), _SLICES, tagged=True),
 )
 """A game with seasons, and an arena of language models."""
@@ -107,7 +111,7 @@ def write(data: Path, pools: Sequence[ExamplePool] = (*POOLS, *TASK_POOLS)) -> N
     assert len({pool.partition for pool in pools}) == len(pools), "each pool has a partition, so its positions are the numbers of its games"
     with closing(open_sqlite_log(path, PARTITIONS)) as log, closing(ControlLog(log.control)) as control:
         for pool in pools:
-            fold = pool.fold.with_default_methods(Kind.GAMES)
+            fold = pool.fold.with_defaults(Kind.GAMES)
             control.append(PoolCreated(pool=pool.name, kind=Kind.GAMES, time=pool.time(0), fold=fold, label=pool.label))
             _append(log, pool)
     with closing(sqlite3.connect(path)) as connection, connection:
