@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.front.figures import figure
+from ratings_core.front.figures import add_title, figure
 from ratings_core.front.names import name_of
 from ratings_core.front.release import release
 from ratings_core.front.remarks import remarks
@@ -142,7 +142,8 @@ class Rating:
     def plot(self, agents: int = 30) -> Any:
         """Ratings of the best agents as points, with their intervals, as a figure of plotly, which ``figure.write_html(path)`` saves.
 
-        The title says how many agents are shown if others are left out.
+        The title says how many agents are shown if others are left out. Below it are the remarks of the printed table: agents without a
+        rating and why, and groups of agents whose ratings do not compare.
 
         Args:
             agents: Largest number of agents shown. Agents without a finite rating are left out.
@@ -162,10 +163,10 @@ class Rating:
         )  # fmt: skip
         shown = f"{len(self)} agents" if len(rows) == len(self) else f"{len(rows)} of {len(self)} agents; the others are left out"
         what = f"rating, with its {100 * (self.level or 0):g} % interval" if known else "rating"
+        add_title(drawing, f"{self.method} of {shown}", self._remarks(), height=180 + 22 * len(rows))
         return drawing.update_layout(
-            title=f"{self.method} of {shown}", xaxis_title=what, template="simple_white", height=220 + 22 * len(rows),
-            margin={"l": 10, "r": 20}, yaxis={"automargin": True, "type": "category"},
-        )  # fmt: skip
+            xaxis_title=what, template="simple_white", margin={"l": 10, "r": 20}, yaxis={"automargin": True, "type": "category"}
+        )
 
     def __str__(self) -> str:
         return drawn(self._title(), self._heads(), map(self._cells, self.top(SHOWN)), self._more())
@@ -191,10 +192,13 @@ class Rating:
         """Lines below the table: agents that it omits, agents without a rating and why, and further findings."""
         lines = [f"... and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         lines += [f"left out: {count}, {reason}" for reason, count in self.extra.get("left_out", {}).items()]
-        lines += remarks(self.extra, int(np.isnan(self.ratings).sum()), len(self))
+        lines += self._remarks()
         if (why := self.extra.get("no_intervals_because")) is not None:
             lines.append(f"no intervals: {why}")
         return lines
+
+    def _remarks(self) -> list[str]:
+        return remarks(self.extra, int(np.isnan(self.ratings).sum()), len(self))
 
     def _rows(self, ids: NDArray[np.int64]) -> list[Row]:
         none = np.zeros(len(self), np.int64)
