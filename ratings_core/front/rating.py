@@ -181,12 +181,14 @@ class Rating:
         return f"{self.method} of {len(self)} agents: {self.status}{proof}"
 
     def _heads(self) -> list[str]:
-        return ["rank", "agent", "rating", *(() if self.level is None else (f"{100 * self.level:g} % interval",)), "games"]
+        interval = [] if self.level is None else [f"{100 * self.level:g} % interval"]
+        return ["rank", "agent", "rating", *interval, *([] if self.rank_low is None else ["ranks"]), "games"]
 
     def _cells(self, row: Row) -> list[str]:
         ends = "-" if row.low is None or row.high is None else f"{number(row.low)} to {number(row.high)}"
-        interval = () if self.level is None else (ends,)
-        return ["-" if row.rank is None else str(row.rank), row.agent, number(row.rating), *interval, f"{row.games:g}"]
+        interval = [] if self.level is None else [ends]
+        ranks = [] if self.rank_low is None else ["-" if row.rank is None else f"{row.rank_low} to {row.rank_high}"]
+        return ["-" if row.rank is None else str(row.rank), row.agent, number(row.rating), *interval, *ranks, f"{row.games:g}"]
 
     def _more(self) -> list[str]:
         """Lines below the table: agents that it omits, agents without a rating and why, and further findings."""

@@ -288,6 +288,17 @@ def test_intervals_of_bradley_terry_and_of_refits() -> None:
     assert refits["ann"].rank_low <= refits["ann"].rank <= refits["ann"].rank_high
 
 
+def test_a_printed_result_has_the_intervals_of_its_ranks() -> None:
+    rating = rate([*PAIRS * 20, ("top", "ann")], intervals=True)
+    head, *rows = str(rating).splitlines()[1:6]
+    row, heads = rating["ann"], [text.strip() for text in head.split("  ") if text.strip()]
+    assert heads == ["rank", "agent", "rating", "95 % interval", "ranks", "games"]
+    assert f"{row.rank_low} to {row.rank_high}" in next(line for line in rows if " ann " in line)
+    assert "<th>ranks</th>" in rating._repr_html_()
+    assert next(line for line in rows if " top " in line).split() == ["-", "top", "-", "-", "-", "1"], "an agent without a rating"
+    assert "ranks" not in str(rate(PAIRS))
+
+
 def test_intervals_that_are_not_to_be_had_are_said() -> None:
     rating = rate(PAIRS, "maximal_lottery", intervals=1e-9)
     assert rating.level is None
