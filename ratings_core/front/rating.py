@@ -92,7 +92,7 @@ class Rating:
         return self._rows(np.array([self._id("agent", agent)]))[0]
 
     def top(self, agents: int = 10) -> list[Row]:
-        """The rows of the best agents, best first. Agents without a rating come last."""
+        """The rows of the best agents, by default of ten, best first. Agents without a rating come last."""
         return self._rows(self.ranking.ids[:agents])
 
     @property

@@ -13,7 +13,7 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards.agent_history import read_history
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.history import ROWS, KeptSolve, unpacked
-from services.boards.outcome_history import OutcomeHistoryReader, PastState
+from services.boards.outcome_history import OutcomeHistoryReader
 from services.boards.reading import TRIES, Board, Earlier
 from services.boards.result import AgentRow
 from services.boards.store.protocol import INSIGHT, PoolHead
@@ -142,18 +142,12 @@ def _with_ratings(board: Board, index: AgentIndex, history: OutcomeHistoryReader
     if state is None or _is_young(state.time, since):
         return board
     ids = index.ids([row.agent for row in board.rows]).tolist()
-    known = {agent for row, agent in zip(board.rows, ids, strict=True) if agent != UNKNOWN and not _is_behind(index, agent, row, state)}
+    known = {agent: row.outcomes or 0 for row, agent in zip(board.rows, ids, strict=True) if agent != UNKNOWN}
+    if state.outcomes == history.outcomes:  # else the checkpoint has outcomes after the state, so it lacks none before it
+        known = {agent: outcomes for agent, outcomes in known.items() if outcomes <= index.outcomes(agent)}
     ratings = history.ratings_before(known, state.outcomes, board.method)
     rows = [_changed(row, None, ratings[agent]) if agent in ratings else row for row, agent in zip(board.rows, ids, strict=True)]
     return msgspec.structs.replace(board, rows=rows, earlier=Earlier(time=state.time, day=state.is_reached))
-
-
-def _is_behind(index: AgentIndex, agent: int, row: AgentRow, state: PastState) -> bool:
-    """Whether outcomes of an agent that the checkpoint lacks may be older than the state, which is then not that of the compared time.
-
-    They cannot if the checkpoint has later outcomes than the state.
-    """
-    return state.outcomes == index.entry.outcomes and (row.outcomes or 0) > index.outcomes(agent)
 
 
 def _is_young(time: float, since: float) -> bool:

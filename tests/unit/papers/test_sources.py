@@ -54,7 +54,9 @@ def _names(tree):
 
 def _for_types(tree):
     blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    return {alias.asname or alias.name for block in blocks for node in block.body for alias in node.names}
+    return {
+        alias.asname or alias.name for block in blocks for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
 
 
 def test_no_source_of_a_result_loads_code_by_a_text():
