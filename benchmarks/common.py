@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -87,21 +88,23 @@ def machine(packages: Sequence[str] = ()) -> str:
     return f"{_processor()}, {cores} cores, {gib:.0f} GiB, load {load:.1f}; Python {platform.python_version()} {versions}".rstrip()
 
 
+@cache
 def commit(*sources: str) -> str:
-    """Commit of this checkout, 12 digits, with `+` if one of these files and folders has changes; `unknown` without git or its data.
+    """Commit of this checkout, 12 digits, with `+` if one of these files and folders has changes; empty without git or its data.
 
-    A version that is unpacked inside another repository has no data of git, and takes no commit of that repository.
+    The answer is kept, because a commit during a long run does not change the code that was loaded before. A version that is unpacked
+    inside another repository has no data of git, and takes no commit of that repository.
     """
     git = shutil.which("git")
     if git is None or not (ROOT / ".git").exists():
-        return "unknown"
+        return ""
 
     def said(*words: str) -> str | None:
         ended = subprocess.run([git, "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
         return ended.stdout.strip() if ended.returncode == 0 else None
 
     head, changed = said("rev-parse", "--short=12", "HEAD"), said("status", "--porcelain", "--", *sources)
-    return "unknown" if head is None or changed is None else head + "+" * bool(changed)
+    return "" if head is None or changed is None else head + "+" * bool(changed)
 
 
 def seconds(run: Callable[..., Any], repeats: int = 5, prepare: Callable[[], tuple[Any, ...]] = tuple, *, wall: bool = False) -> float:

@@ -225,7 +225,7 @@ def summary(boards: Mapping[str, Scoreboard]) -> list[str]:
 
 def sources() -> str:
     """Commit of everything that decides the page."""
-    return commit("ratings_core", "services", "benchmarks")
+    return commit("ratings_core", "services", "benchmarks") or "unknown"
 
 
 def page(boards: Mapping[str, Scoreboard], missing: list[str], quick: bool, made_by: str) -> str:

@@ -82,7 +82,7 @@ def machine_facts() -> dict[str, Any]:
         "numpy": np.__version__,
         "BLAS": f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip(),
         "seed": SEED,
-        "commit": commit("ratings_core", "benchmarks", "requirements.lock"),
+        "commit": commit("ratings_core", "benchmarks", "requirements.lock") or "unknown",
     }
 
 

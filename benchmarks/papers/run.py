@@ -3,7 +3,6 @@
 import hashlib
 import platform
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from benchmarks.common import commit as commit_of
 from benchmarks.papers.figures import save
 from benchmarks.papers.items import DATA, GOLDEN, Item, Match, NotRunError, Output, Paper, Run, Value, write_json
 from benchmarks.papers.sources import ROOT, code_of, sources_of
@@ -136,29 +136,11 @@ def _digest(paper: str, module: str) -> str:
     return digest.hexdigest()[:16]
 
 
-@cache
-def commit_of_sources() -> str:
-    """Commit of this checkout, 12 digits, with `+` if the sources of results have changes. Empty where git or its data are missing.
-
-    A file of a version that is unpacked inside another repository has no data of git, and takes no commit of that repository.
-    """
-    git = shutil.which("git")
-    if git is None or not (ROOT / ".git").exists():
-        return ""
-
-    def said(*words: str) -> str | None:
-        ended = subprocess.run([git, "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
-        return ended.stdout.strip() if ended.returncode == 0 else None
-
-    commit, changed = said("rev-parse", "--short=12", "HEAD"), said("status", "--porcelain", "--", *_SOURCES)
-    return "" if commit is None or changed is None else commit + "+" * bool(changed)
-
-
 def _computed(paper: Paper, item: Item, folder: Path, *, quick: bool, code: str, seed: int | None) -> Stored:
     size = "quick" if quick else "full"
     parts = folder / "parts" / f"{code}-{size}" / paper.name / item.name
     versions = {"Python": platform.python_version()} | {package: version(package) for package in PACKAGES}
-    commit, day = commit_of_sources(), datetime.now(UTC).date().isoformat()
+    commit, day = commit_of(*_SOURCES), datetime.now(UTC).date().isoformat()
     run = Run(quick=quick, parts=parts, name=f"{paper.name} {item.name}", seed=seed)
     try:
         output = item.compute(run)

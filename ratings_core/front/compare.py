@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
-from ratings_core.front.figures import figure
+from ratings_core.front.figures import add_title, figure
 from ratings_core.front.rate import checked_method, read, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
@@ -64,6 +63,9 @@ class Comparison:
     def plot(self, agents: int = SHOWN) -> Any:
         """Ranks by method, one line for each agent, as a figure of plotly, which ``figure.write_html(path)`` saves.
 
+        A line has a gap at a method that gives the agent no rating. Below the title are the remarks of the printed table: agents without a
+        rating and why, and groups of agents whose ratings do not compare.
+
         Args:
             agents: Number of agents shown, the best ones of the first method. Lines of agents that share a rank meet in one point.
 
@@ -74,16 +76,16 @@ class Comparison:
         checks.count("agents", agents, low=1)
         drawing = figure("plotting ranks")
         shown, methods = self._order()[:agents], list(self.ratings)
-        ranks = np.array([rating.ranking.rank for rating in self.ratings.values()]).reshape(len(methods), -1)
+        ranks = np.array([np.where(np.isnan(rating.ratings), np.nan, rating.ranking.rank) for rating in self.ratings.values()])
         for i in shown:
             drawing.add_scatter(x=methods, y=ranks[:, i], mode="lines+markers", name=self.names[i], marker={"size": 8})
         first, last = (_names_at(ranks[end], shown, self.names) for end in (0, -1))
         for rank, tied in last.items():
             drawing.add_annotation(x=methods[-1], y=rank, text=_few(tied), xanchor="left", xshift=8, showarrow=False)
-        longest = max(len(_few(tied)) for tied in last.values())
+        longest = max((len(_few(tied)) for tied in last.values()), default=0)
+        add_title(drawing, f"ranks of {len(shown)} of {len(self.names)} agents", self._remarks(), height=160 + 22 * len(shown))
         return drawing.update_layout(
-            title=f"ranks of {len(shown)} of {len(self.names)} agents", template="simple_white", showlegend=False,
-            height=200 + 22 * len(shown), margin={"r": 30 + 7 * longest},
+            template="simple_white", showlegend=False, margin={"r": 30 + 7 * longest},
             yaxis={
                 "autorange": "reversed", "automargin": True, "tickvals": list(first),
                 "ticktext": [f"{_few(tied)}  {rank}" for rank, tied in first.items()],
@@ -146,10 +148,10 @@ def _cells(rating: float, rank: int) -> tuple[str, str]:
     return (number(rating), "-" if np.isnan(rating) else str(rank))
 
 
-def _names_at(ranks: NDArray[np.int64], shown: Sequence[int], names: Sequence[str]) -> dict[int, list[str]]:
-    """Rank -> names of the shown agents with it."""
+def _names_at(ranks: Floats, shown: Sequence[int], names: Sequence[str]) -> dict[int, list[str]]:
+    """Rank -> names of the shown agents with it. ranks: NaN for agents without a rating."""
     held: dict[int, list[str]] = {}
-    for i in shown:
+    for i in (i for i in shown if not np.isnan(ranks[i])):
         held.setdefault(int(ranks[i]), []).append(names[i])
     return held
 

@@ -2,13 +2,21 @@
 
 import html
 import json
+import textwrap
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from ratings_core import extras
 
-_HEIGHT = 460
+_HEIGHT: Final = 460
 """Height in pixels of a figure without one."""
+_TOP: Final = 60
+"""Space in pixels above a plot with a title of one line."""
+_LINE: Final = 17
+"""Height in pixels of a line below a title."""
+_WIDTH: Final = 90
+"""Largest number of characters of a line below a title. A notebook shows about 700 pixels."""
 
 
 def figure(purpose: str) -> Any:
@@ -22,6 +30,25 @@ def figure(purpose: str) -> Any:
     """
     extras.load("plotly.graph_objects", "plot", purpose)
     return _figure_class()()
+
+
+def add_title(drawing: Any, title: str, remarks: Iterable[str], *, height: int) -> None:
+    """Give a figure its title, remarks below it, and its height.
+
+    Args:
+        drawing: The figure.
+        title: One line.
+        remarks: Sentences that a reader of the figure needs, as plain text. Long ones are wrapped.
+        height: Height in pixels without remarks.
+    """
+    lines = [html.escape(line, quote=False) for remark in remarks for line in textwrap.wrap(remark, _WIDTH)]
+    drawing.update_layout(
+        title={
+            "text": title, "yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 16},
+            "subtitle": {"text": "<br>".join(lines), "font": {"size": 12}} if lines else None,
+        },
+        height=height + _LINE * len(lines), margin={"t": _TOP + _LINE * len(lines)},
+    )  # fmt: skip
 
 
 @cache

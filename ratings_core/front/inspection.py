@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,27 @@ from ratings_core.formats.reading import FileReading, roles_of_table
 from ratings_core.formats.source import FileSource
 from ratings_core.front.counted import team_games
 from ratings_core.front.load import load
-from ratings_core.graphs import weak_components
+from ratings_core.graphs import strong_components, weak_components
 from ratings_core.problems.inputs import Problem, ProfileInput
 from ratings_core.records.outcomes import WEIGHT_ONE
 from ratings_core.records.roster import Roster
 
 _ROW_KINDS: Final = (FileKind.GAMES, FileKind.PGN, FileKind.CONTESTS, FileKind.SCORES)
+
+
+class Directions(NamedTuple):
+    """What the results of single agents in games link. A tie counts as a win of both.
+
+    Attributes:
+        one_sided: Number of agents that won all their games, or lost all.
+        groups: Number of groups that games link.
+        both_ways: Number of groups within which chains of wins link every two agents in both directions. Bradley-Terry needs no prior to
+            rate all agents exactly if this is the number of `groups`.
+    """
+
+    one_sided: int
+    groups: int
+    both_ways: int
 
 
 @dataclass(slots=True)
@@ -39,6 +54,7 @@ class Inspection:
         outcomes: Number of games or measurements, or total weight of ballots.
         agents: Number of agents.
         groups: Sizes of the groups of agents that are linked by games, largest first.
+        directions: What wins in pairs link; None without games of single agents.
         teams: Number of games with a side of several agents, which methods of pairs do not count.
         tasks: Number of tasks.
         scores: Smallest and largest score; None without scores.
@@ -56,6 +72,7 @@ class Inspection:
     outcomes: float = 0
     agents: int = 0
     groups: list[int] = field(default_factory=list)
+    directions: Directions | None = None
     teams: int = 0
     tasks: int = 0
     scores: tuple[float, float] | None = None
@@ -104,11 +121,13 @@ def add_outcomes(inspection: Inspection, parts: Iterable[FilePart]) -> None:
     """Count outcomes and what they hold. parts: All outcomes of the file."""
     agents, tasks, ties = Roster(), Roster(), 0
     links: list[NDArray[np.int64]] = []
+    wins: list[NDArray[np.int64]] = []
     for part in parts:
         ids = agents.intern_coded(part.columns.names).astype(np.int64)
         tasks.intern_packed(part.columns.tasks)
         inspection.outcomes += len(part)
         links.append(_links(part, ids))
+        wins.append(_wins(part, ids))
         ties += _tied(part)
         _add_ranges(part, inspection)
     inspection.agents, inspection.tasks = len(agents), len(tasks)
@@ -117,6 +136,7 @@ def add_outcomes(inspection: Inspection, parts: Iterable[FilePart]) -> None:
         pairs = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
         labels = weak_components(pairs[:, 0], pairs[:, 1], inspection.agents)
         inspection.groups = sorted(np.bincount(labels).tolist(), reverse=True)
+    inspection.directions = _directions(np.concatenate(wins) if wins else np.zeros((0, 2), np.int64))
 
 
 def _links(part: FilePart, ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -125,6 +145,36 @@ def _links(part: FilePart, ids: NDArray[np.int64]) -> NDArray[np.int64]:
     start = columns.agent_start[columns.side_start] if isinstance(columns, Games) else columns.start
     first = np.repeat(ids[start[:-1]], np.diff(start)) if len(ids) else ids
     return np.unique(np.column_stack([first, ids]), axis=0)
+
+
+def _wins(part: FilePart, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs (winner, loser) whose chains are those of all wins of single agents, each pair once, int64 (k, 2).
+
+    Of each game these are the neighbors in the order of its places, which chains link to the sides behind them. A tie is two pairs.
+    """
+    columns = part.columns
+    if not isinstance(columns, Games):
+        return np.zeros((0, 2), np.int64)
+    single = np.diff(columns.agent_start) == 1
+    game = np.repeat(np.arange(len(columns)), np.diff(columns.side_start))[single]
+    agent, place = ids[columns.agent_start[:-1][single]], columns.place[single]
+    order = np.lexsort((place, game))
+    together = np.diff(game[order]) == 0
+    ahead, behind = agent[order][:-1][together], agent[order][1:][together]
+    tied = np.diff(place[order])[together] == 0
+    pairs = np.unique(np.append(ahead, behind[tied]) << 32 | np.append(behind, ahead[tied]))  # faster than np.unique of rows
+    return np.column_stack([pairs >> 32, pairs & 0xFFFFFFFF])
+
+
+def _directions(wins: NDArray[np.int64]) -> Directions | None:
+    """What pairs (winner, loser) link, int64 (k, 2); None without a pair."""
+    if not len(wins):
+        return None
+    agents, numbers = np.unique(wins, return_inverse=True)
+    winner, loser = numbers.reshape(-1, 2).T
+    one_sided = 2 * len(agents) - len(np.unique(winner)) - len(np.unique(loser))
+    groups, both_ways = (len(np.unique(of(winner, loser, len(agents)))) for of in (weak_components, strong_components))
+    return Directions(one_sided, groups, both_ways)
 
 
 def _tied(part: FilePart) -> int:

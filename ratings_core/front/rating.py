@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.front.figures import figure
+from ratings_core.front.figures import add_title, figure
 from ratings_core.front.names import name_of
 from ratings_core.front.release import release
 from ratings_core.front.remarks import remarks
@@ -93,7 +93,7 @@ class Rating:
         return self._rows(np.array([self._id("agent", agent)]))[0]
 
     def top(self, agents: int = 10) -> list[Row]:
-        """The rows of the best agents, best first. Agents without a rating come last."""
+        """The rows of the best agents, by default of ten, best first. Agents without a rating come last."""
         return self._rows(self.ranking.ids[:agents])
 
     @property
@@ -143,7 +143,8 @@ class Rating:
     def plot(self, agents: int = 30) -> Any:
         """Ratings of the best agents as points, with their intervals, as a figure of plotly, which ``figure.write_html(path)`` saves.
 
-        The title says how many agents are shown if others are left out.
+        The title says how many agents are shown if others are left out. Below it are the remarks of the printed table: agents without a
+        rating and why, and groups of agents whose ratings do not compare.
 
         Args:
             agents: Largest number of agents shown. Agents without a finite rating are left out.
@@ -163,10 +164,10 @@ class Rating:
         )  # fmt: skip
         shown = f"{len(self)} agents" if len(rows) == len(self) else f"{len(rows)} of {len(self)} agents; the others are left out"
         what = f"rating, with its {100 * (self.level or 0):g} % interval" if known else "rating"
+        add_title(drawing, f"{self.method} of {shown}", self._remarks(), height=180 + 22 * len(rows))
         return drawing.update_layout(
-            title=f"{self.method} of {shown}", xaxis_title=what, template="simple_white", height=220 + 22 * len(rows),
-            margin={"l": 10, "r": 20}, yaxis={"automargin": True, "type": "category"},
-        )  # fmt: skip
+            xaxis_title=what, template="simple_white", margin={"l": 10, "r": 20}, yaxis={"automargin": True, "type": "category"}
+        )
 
     def __str__(self) -> str:
         return drawn(self._title(), self._heads(), map(self._cells, self.top(SHOWN)), self._more())
@@ -181,21 +182,26 @@ class Rating:
         return f"{self.method} of {len(self)} agents: {self.status}{proof}"
 
     def _heads(self) -> list[str]:
-        return ["rank", "agent", "rating", *(() if self.level is None else (f"{100 * self.level:g} % interval",)), "games"]
+        interval = [] if self.level is None else [f"{100 * self.level:g} % interval"]
+        return ["rank", "agent", "rating", *interval, *([] if self.rank_low is None else ["ranks"]), "games"]
 
     def _cells(self, row: Row) -> list[str]:
         ends = "-" if row.low is None or row.high is None else f"{number(row.low)} to {number(row.high)}"
-        interval = () if self.level is None else (ends,)
-        return ["-" if row.rank is None else str(row.rank), row.agent, number(row.rating), *interval, f"{row.games:g}"]
+        interval = [] if self.level is None else [ends]
+        ranks = [] if self.rank_low is None else ["-" if row.rank is None else f"{row.rank_low} to {row.rank_high}"]
+        return ["-" if row.rank is None else str(row.rank), row.agent, number(row.rating), *interval, *ranks, f"{row.games:g}"]
 
     def _more(self) -> list[str]:
         """Lines below the table: agents that it omits, agents without a rating and why, and further findings."""
         lines = [f"... and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         lines += [f"left out: {count}, {reason}" for reason, count in self.extra.get("left_out", {}).items()]
-        lines += remarks(self.extra, int(np.isnan(self.ratings).sum()), len(self))
+        lines += self._remarks()
         if (why := self.extra.get("no_intervals_because")) is not None:
             lines.append(f"no intervals: {why}")
         return lines
+
+    def _remarks(self) -> list[str]:
+        return remarks(self.extra, int(np.isnan(self.ratings).sum()), len(self))
 
     def _rows(self, ids: NDArray[np.int64]) -> list[Row]:
         first, last = self.rank_low, self.rank_high

@@ -15,6 +15,7 @@ from ratings_core.methods import explained_fits as fits
 from ratings_core.methods import explained_games as games
 from ratings_core.methods import explained_votes as votes
 from ratings_core.methods.explained import Explanation, KindOfMargins, Solve
+from ratings_core.methods.unrated import unrated_because
 
 Explain: TypeAlias = Callable[[Solve, int], tuple[Terms, ...]]
 
@@ -68,7 +69,7 @@ def explain(solve: Solve, agent: str) -> Explanation:
     """
     at, method = solve.id_of(agent), solve.taken.method.name
     rating = float(solve.solution.ratings[at])
-    why_not = _why_not(solve, rating)
+    why_not = _why_not(solve, at, rating)
     return Explanation(
         method=method,
         agent=agent,
@@ -81,10 +82,10 @@ def explain(solve: Solve, agent: str) -> Explanation:
     )
 
 
-def _why_not(solve: Solve, rating: float) -> str | None:
-    """Why the agent's rating has no terms; None if it has some."""
+def _why_not(solve: Solve, at: int, rating: float) -> str | None:
+    """Why the rating of the agent `at` has no terms; None if it has some."""
     if np.isnan(rating):
-        return str(solve.rated.extra.get("unrated_because", _UNRATED))
+        return unrated_because(solve.problem, np.array([at])) if "unrated_because" in solve.rated.extra else _UNRATED
     if solve.taken.values.get("rating") in ("mass", "payoff_if_played"):
         return "this rating is a probability or a conditional mean, which is no sum"
     return _NO_SUM.get(solve.taken.method.name)

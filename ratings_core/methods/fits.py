@@ -25,6 +25,7 @@ from ratings_core.methods.margins import MARGINS, chosen, fitted, one_game_each
 from ratings_core.methods.method import Method, Rated, Takes
 from ratings_core.methods.parameters import chosen_options
 from ratings_core.methods.starts import by_name, of_names
+from ratings_core.methods.unrated import unrated_because
 from ratings_core.options import Parameter, parameters_of
 from ratings_core.problems.inputs import FeaturesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from ratings_core.ranking import Ranking
@@ -32,7 +33,6 @@ from ratings_core.solution import Floats, Solution, Start
 
 Found = TypeVar("Found", bound=Solution)
 
-_UNLINKED: Final = "no chains of wins in both directions link it to another agent: play more games, or solve with prior=1"
 _DENSE_AGENTS: Final = 2_000
 """Largest number of agents in fits of posterior margins, which have a term for every pair."""
 _CONTEXTUAL_AGENTS: Final = 2_000
@@ -45,7 +45,7 @@ def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters:
     wins, ties = problem.counts.sparse(len(problem.names))
     before = None if start is None else by_name(start, 0, "ratings", problem.names, np.nan)
     result = bradley_terry(wins, ties, options=BradleyTerryOptions(**parameters), names=problem.names, start=before)
-    return replace(_with_errors(result), start=_next(problem, result))
+    return replace(_with_errors(problem, result), start=_next(problem, result))
 
 
 def _next(problem: Problem, result: BradleyTerry) -> Start | None:
@@ -59,9 +59,9 @@ def _next(problem: Problem, result: BradleyTerry) -> Start | None:
     return of_names("bradley_terry", {"ratings": ([problem.names[i] for i in rated], result.ratings[rated])})
 
 
-def _with_errors(result: BradleyTerry) -> Rated:
+def _with_errors(problem: PairsInput | ProfileInput | ScoresInput, result: BradleyTerry) -> Rated:
     sizes = np.unique(result.component, return_counts=True)[1]
-    extra: dict[str, object] = {"components": len(sizes), "largest_component": int(sizes.max()), **_unrated(result)}
+    extra: dict[str, object] = {"components": len(sizes), "largest_component": int(sizes.max()), **_unrated(problem, result)}
     rated = Rated(solution=result, unit=result.scale, extra=extra)
     return rated if result.covariance is None else _with_normal(rated, result.covariance, result.assumes, result.component)
 
@@ -96,10 +96,10 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     return _with_normal(rated, result.covariance[:m, :m], "independent outcomes")
 
 
-def _unrated(result: BradleyTerry) -> dict[str, object]:
+def _unrated(problem: PairsInput | ProfileInput | ScoresInput, result: BradleyTerry) -> dict[str, object]:
     """Number of agents without a rating, and the reason."""
-    unrated = int(np.isnan(result.ratings).sum())
-    return {"unrated": unrated, **({"unrated_because": _UNLINKED} if unrated else {})}
+    agents = np.flatnonzero(np.isnan(result.ratings))
+    return {"unrated": len(agents), **({"unrated_because": unrated_because(problem, agents)} if len(agents) else {})}
 
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
@@ -163,7 +163,7 @@ def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict
     extra: dict[str, object] = {
         "nu": result.nu if np.isfinite(result.nu) else None,
         "components": int(result.component.max()) + 1,
-        **_unrated(result),
+        **_unrated(problem, result),
     }
     rated = Rated(solution=result, unit=result.scale, extra=extra)
     return _with_intervals(rated, problem, counts, parameters, lambda drawn: davidson(drawn, options=options))

@@ -142,7 +142,10 @@ def _with_ratings(board: Board, index: AgentIndex, history: OutcomeHistoryReader
     if state is None or _is_young(state.time, since):
         return board
     ids = index.ids([row.agent for row in board.rows]).tolist()
-    ratings = history.ratings_before({agent for agent in ids if agent != UNKNOWN}, state.outcomes, board.method)
+    known = {agent: row.outcomes or 0 for row, agent in zip(board.rows, ids, strict=True) if agent != UNKNOWN}
+    if state.outcomes == history.outcomes:  # else the checkpoint has outcomes after the state, so it lacks none before it
+        known = {agent: outcomes for agent, outcomes in known.items() if outcomes <= index.outcomes(agent)}
+    ratings = history.ratings_before(known, state.outcomes, board.method)
     rows = [_changed(row, None, ratings[agent]) if agent in ratings else row for row, agent in zip(board.rows, ids, strict=True)]
     return msgspec.structs.replace(board, rows=rows, earlier=Earlier(time=state.time, day=state.is_reached))
 

@@ -100,6 +100,11 @@ class OutcomeHistoryReader:
         return tuple(self._window.traces)
 
     @property
+    def outcomes(self) -> int:
+        """Number of outcomes of the pool's generation at the checkpoint."""
+        return self._window.end
+
+    @property
     def opened(self) -> dict[str, Segment]:
         """Files that were opened so far, and are not damaged."""
         return {name: segment for name, segment in self._open.copy().items() if segment is not None and not segment.damaged}

@@ -40,7 +40,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank
             the agent, or kept only rows above it.
         earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest
-            half a million duels.
+            half a million duels, and until a checkpoint has all its outcomes up to this time.
         rank_low: Best rank in the rank's interval, if one was computed. With the probability `level` of `intervals`, all
             ranks of the board are within their intervals at once.
         rank_high: Worst rank in this interval.

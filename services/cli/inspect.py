@@ -14,15 +14,15 @@ from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
 from ratings_core.formats.parts import RowCounts
 from ratings_core.formats.source import FileSource
-from ratings_core.front.inspection import Inspection, add_outcomes, inspection_of
+from ratings_core.front.inspection import Directions, Inspection, add_outcomes, inspection_of
 from ratings_core.front.load import described
 from ratings_core.records.tag_keys import TAG_KEY
 from services.cli.options import Columns, DecimalOption, Delimiter, Features, TimeFormat, Trim, UnplayedOption, Values, Where, read_options
 
 _GROUPS_SHOWN: Final = 5
 _METHOD: Final = {
-    FileKind.GAMES: "bradley_terry --param prior=1",
-    FileKind.PGN: "bradley_terry --param prior=1",
+    FileKind.GAMES: "bradley_terry",
+    FileKind.PGN: "bradley_terry",
     FileKind.OUTCOMES: "maximal_lottery",
     FileKind.CONTESTS: "borda",
     FileKind.SCORES: "maximal_lottery",
@@ -34,6 +34,7 @@ _COUNTED: Final = {FileKind.SCORES: "tasks", FileKind.PROFILE: "ballots"}
 """Kind -> what a file of it holds, where that is not games."""
 _COUNTS_ONLY: Final = (FileKind.MARGINS, FileKind.PROFILE)
 """Kinds whose files hold counts and no outcomes, so that no pool can count them."""
+_FEATURES: Final = "without a prior, the method refuses games whose features and wins leave a coefficient or a rating infinite"
 
 
 def inspect(
@@ -88,7 +89,9 @@ def report(file: Path, inspection: Inspection, options: ReadOptions) -> list[str
     lines += _numbers(inspection)
     lines += [f"  bad rows: {inspection.counts.bad}"] if inspection.counts is not None and inspection.counts.bad else []
     lines += [f"    {described(error)}" for error in inspection.bad_rows]
-    lines.append(f"go on with: {_solving(file, inspection, options)}")
+    method, reasons = _method(inspection, options)
+    lines.append(f"go on with: {shlex.join(['equirank', 'solve', _argument(file), *method, *_options(inspection, options)])}")
+    lines += [f"  {reason}" for reason in reasons]
     if inspection.kind not in _COUNTS_ONLY:
         lines.append(f"or in a pool: {_sending(file, inspection, options)}")
     return lines + _ways_to_use(unused)
@@ -151,12 +154,27 @@ def _day(time: float) -> str:
         return f"{time:g}"
 
 
-def _solving(file: Path, inspection: Inspection, options: ReadOptions) -> str:
-    """The command that rates the file, with the options of this one."""
-    method = "contextual_bradley_terry --param prior=1" if options.features else _METHOD[inspection.kind]
-    if inspection.teams and inspection.teams == inspection.outcomes:
-        method = "elo"  # methods of pairs count no games of teams
-    return shlex.join(["equirank", "solve", _argument(file), "--method", *method.split(), *_options(inspection, options)])
+def _method(inspection: Inspection, options: ReadOptions) -> tuple[list[str], list[str]]:
+    """The words that name a method to begin with, and lines that say why these."""
+    if 2 * inspection.teams > inspection.outcomes:
+        sort = ["--sort"] if inspection.falling else []
+        return ["--method", "weng_lin", *sort], ["weng_lin: most games are of teams, which methods of pairs do not count"]
+    method = "contextual_bradley_terry" if options.features else _METHOD[inspection.kind]
+    why = _FEATURES if options.features else _prior_because(inspection.directions) if method == "bradley_terry" else None
+    return ["--method", method, *([] if why is None else ["--param", "prior=1"])], [] if why is None else [f"prior=1: {why}"]
+
+
+def _prior_because(linked: Directions | None) -> str | None:
+    """Why a fit of strengths needs a prior to rate all agents that games link; None if it needs none."""
+    if linked is None or linked.both_ways == linked.groups:
+        return None
+    match linked.one_sided:
+        case 0:
+            return "chains of wins do not link all agents in both directions; without a prior, ratings compare only within a group"
+        case 1:
+            return "1 agent won or lost all its games; without a prior, it has no rating"
+        case agents:
+            return f"{agents} agents won or lost all their games; without a prior, they have no rating"
 
 
 def _sending(file: Path, inspection: Inspection, options: ReadOptions) -> str:

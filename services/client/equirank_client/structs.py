@@ -301,7 +301,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         deviation: Standard deviation of an online method's belief about the agent, at the pool time. Only for methods with beliefs.
         rank_before: Rank in the previous solve; absent for an agent that had none, and on live boards.
         earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank the agent, or kept only rows above it.
-        earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest half a million duels.
+        earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest half a million duels, and until a checkpoint has all its outcomes up to this time.
         rank_low: Best rank in the rank's interval, if one was computed. With the probability `level` of `intervals`, all ranks of the board are within their intervals at once.
         rank_high: Worst rank in this interval.
         provisional: Whether there is too little evidence for a rank: the agent has few outcomes, or on solved boards few opponents. Provisional agents follow the settled ones.

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.api.compressed import compressed
+from services.api.compressed import _kept_gzip, compressed
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
@@ -91,6 +91,15 @@ def test_a_body_is_compressed_if_it_is_sent_at_once(size: int, parts: int) -> No
     else:
         assert b"content-encoding" not in headers
         assert sent == body
+
+
+def test_compressed_bodies_of_up_to_256_kib_are_kept_and_longer_ones_are_not() -> None:
+    for size, hits in ((256 << 10, 1), ((256 << 10) + 1, 0)):
+        body = random.Random(size).randbytes(size).hex().encode()[:size]
+        before = _kept_gzip.cache_info()
+        assert _answered(compressed(_sends(body, 1))) == _answered(compressed(_sends(body, 1)))
+        after = _kept_gzip.cache_info()
+        assert (after.misses - before.misses, after.hits - before.hits) == (hits, hits)
 
 
 def _answered(app: ASGIApp) -> list[Any]:

@@ -76,6 +76,27 @@ def test_a_live_board_has_the_ratings_before_the_first_outcome_of_the_time(api: 
     assert all(row.earlier_rank is None for row in found.rows)
 
 
+def test_an_agent_is_not_compared_with_a_checkpoint_that_lacks_its_outcomes_up_to_the_time(api: Running, tmp_path: Path) -> None:
+    """The checkpoint has 100 of 200 games. So it knows the state of second 50, and not that of second 150."""
+    pool, state, late = ServedPool(api.store, tmp_path), state_of("blitz", fold=FOLD), games()[100:]
+    late = [game for game in late if "ann" not in {agent for side in game.sides for agent in side.agents}]
+    folded(pool, games()[:100], state=state)
+    pool.checkpoint(state, 100, written_at=NOW - 5.0)
+    at_100 = ratings_by_name(state, "elo")
+    folded(pool, late, state=state)
+    index = AgentIndex.load(pool.files, pool.publish(state, 200, published_at=NOW))
+    board = board_of(api.store, "blitz", "elo", start=0, count=100, now=NOW)
+    assert board is not None
+    played = {agent for game in late for side in game.sides for agent in side.agents}
+    assert played == set(NAMES) - {"ann"}
+    found = {row.agent: row.earlier_rating for row in compared(board, api.store.solved, index, 150.0).rows}
+    assert found == {**dict.fromkeys(played), "ann": at_100["ann"]}
+    assert None not in {row.earlier_rating for row in compared(board, api.store.solved, index, 50.0).rows}
+    pool.checkpoint(state, 200, written_at=NOW)
+    index = AgentIndex.load(pool.files, pool.publish(state, 200, published_at=NOW))
+    assert None not in {row.earlier_rating for row in compared(board, api.store.solved, index, 150.0).rows}
+
+
 def test_the_oldest_outcome_in_reach_stands_in_for_an_older_time(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index, _ = served(api, tmp_path)
     assert index.history is not None

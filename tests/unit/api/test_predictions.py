@@ -224,6 +224,14 @@ def test_bad_requests_are_refused(pool: Running, body: dict, status: int, text: 
     assert (answer.status_code, text in answer.json()["detail"]) == (status, True), answer.text
 
 
+def test_a_body_of_256_kib_is_read_and_a_longer_one_is_refused(pool: Running) -> None:
+    body = b'{"matches":[{"sides":[["ann"],["bob"]]}]}'
+    for size, status in ((256 << 10, 200), ((256 << 10) + 1, 413)):
+        answer = pool.client.post(f"{URL}/predict", content=body.ljust(size), headers={"Content-Type": "application/json"})
+        assert answer.status_code == status
+    assert "at most 262144 bytes" in answer.json()["detail"]
+
+
 def test_matchups(pool: Running) -> None:
     answer = pool.client.get(f"{URL}/matchups", params={"agents": ["cy/d", "ann", "bob"], "method": "elo"}).json()
     assert answer["agents"] == ["cy/d", "ann", "bob"]

@@ -210,7 +210,8 @@ def test_a_file_of_outcomes_is_counted_and_its_games_of_teams_are_named(run: Any
     assert "  games of teams: 2, which methods of pairs do not count; online methods do" in lines
     assert "  weights: 1 to 3" in lines
     assert "  bad rows: 1" in lines
-    assert f"go on with: equirank solve {tmp_path / 'teams.jsonl'} --method elo --bad-rows skip" in lines
+    assert f"go on with: equirank solve {tmp_path / 'teams.jsonl'} --method weng_lin --bad-rows skip" in lines
+    assert "  weng_lin: most games are of teams, which methods of pairs do not count" in lines
     text += teams % (3, "other", 1)
     code, _, err = run(text, "teams.jsonl")
     assert code == 2
@@ -226,3 +227,58 @@ def test_ballots_and_scores_have_numbers_and_ranges(run: Any) -> None:
     code, _, err = run(scores, "scores.csv", "--pool", "x")
     assert code == 2
     assert "pool must be left out: scores.csv is no file of outcomes" in err
+
+
+def test_a_method_of_teams_is_suggested_where_most_games_are_of_teams(run: Any) -> None:
+    team = '{"v":1,"id":"t%d","pool":"p","time":%d,"sides":[{"agents":["a","b"],"place":1},{"agents":["c","d"],"place":2}]}\n'
+    duel = '{"v":1,"id":"d%d","pool":"p","time":%d,"sides":[{"agents":["a"],"place":1},{"agents":["c"],"place":2}]}\n'
+    for teams, duels, method in ((3, 2, "weng_lin"), (2, 2, "maximal_lottery"), (0, 2, "maximal_lottery")):
+        text = "".join(team % (i, 10 + i) for i in range(teams)) + "".join(duel % (i, 20 + i) for i in range(duels))
+        out = run(text, "o.jsonl")[1]
+        words = words_after(out, "go on with: ")
+        assert words[words.index("--method") + 1] == method
+        assert ("  weng_lin: most games are of teams, which methods of pairs do not count" in out.splitlines()) == (method == "weng_lin")
+        code, _, err = run.command(*words)
+        assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("games", "why"),
+    [
+        ("ab ba", None),
+        ("ab ba xy yx", None),
+        ("ab ba bc cb a=d", None),
+        ("ab ba ca", "1 agent won or lost all its games; without a prior, it has no rating"),
+        ("ab ba ca bd", "2 agents won or lost all their games; without a prior, they have no rating"),
+        ("ab", "2 agents won or lost all their games; without a prior, they have no rating"),
+        (
+            "ab ba ax xy yx",
+            "chains of wins do not link all agents in both directions; without a prior, ratings compare only within a group",
+        ),
+    ],
+)
+def test_a_prior_is_recommended_only_where_agents_or_groups_need_it(run: Any, games: str, why: str | None) -> None:
+    rows = "".join(f"{game[0]},{game[-1]},{'tie' if '=' in game else 'model_a'},1,2\n" for game in games.split())
+    text = "model_a,model_b,winner,la,lb\n" + rows
+    out = run(text, "g.csv")[1]
+    words = words_after(out, "go on with: ")
+    assert ("prior=1" in words) == (why is not None)
+    assert [line for line in out.splitlines() if line.startswith("  prior=1: ")] == ([] if why is None else [f"  prior=1: {why}"])
+    code, table, _ = run.command(*words)
+    assert code == 0
+    assert "without a rating" not in table
+    assert why is None or "both directions" not in table
+
+
+def test_a_prior_is_recommended_for_features_which_can_be_infinite_without_it(run: Any) -> None:
+    out = run(BATTLES, "g.csv", "--feature", "la~lb")[1]
+    assert "prior=1" in words_after(out, "go on with: ")
+    assert "  prior=1: without a prior, the method refuses games whose features and wins leave" in out
+
+
+def test_sides_of_one_agent_in_games_of_many_sides_are_linked_by_their_places(run: Any) -> None:
+    race = "race,agent,position\n"
+    for places, needed in (("r,a,1\nr,b,2\nr,c,3\ns,c,1\ns,b,2\ns,a,3\n", False), ("r,a,1\nr,b,2\nr,c,2\ns,b,1\ns,c,2\ns,a,2\n", False),
+                           ("r,a,1\nr,b,2\nr,c,3\ns,a,1\ns,c,2\ns,b,3\n", True)):  # fmt: skip
+        out = run(race + places, "g.csv")[1]
+        assert ("prior=1" in words_after(out, "go on with: ")) == needed, out

@@ -311,7 +311,7 @@ def test_tables_say_who_is_unrated_and_what_does_not_compare(run: Any) -> None:
         assert code == 0
         assert groups in out, method
     out = run("results", "--method", "bradley_terry", text=text)[1]
-    assert "1 without a rating: no chains of wins in both directions link it to another agent" in out
+    assert "1 without a rating: it won all its 2 games; play more games, or solve with prior=1" in out
     assert next(line for line in out.splitlines() if " top " in line).split()[1] == "-"
 
 

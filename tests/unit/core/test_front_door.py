@@ -142,7 +142,7 @@ def test_a_comparison_says_what_the_tables_of_its_methods_say() -> None:
     compared = compare(games, ["bradley_terry", "elo"])
     lines = str(compared).splitlines()
     assert "2 groups of agents that never met: no game orders them against each other" in lines
-    assert any(line.startswith("bradley_terry: 1 without a rating: no chains of wins") for line in lines)
+    assert any(line.startswith("bradley_terry: 1 without a rating: it won all its 2 games") for line in lines)
     assert next(line for line in lines if line.startswith("top")).split()[1:3] == ["-", "-"]
     assert compared.table()["bradley_terry_rank"].null_count == 1
     nobody = compare([("a", "b"), ("b", "c"), ("a", "c")], ["bradley_terry", "elo"])
@@ -294,6 +294,17 @@ def test_a_row_without_an_interval_of_its_rank_has_none() -> None:
     for rating in (rate(PAIRS), rate(PAIRS, "glicko2")):
         assert (rating["ann"].rank_low, rating["ann"].rank_high) == (None, None)
         assert "rank_low" not in rating.table().column_names
+
+
+def test_a_printed_result_has_the_intervals_of_its_ranks() -> None:
+    rating = rate([*PAIRS * 20, ("top", "ann")], intervals=True)
+    head, *rows = str(rating).splitlines()[1:6]
+    row, heads = rating["ann"], [text.strip() for text in head.split("  ") if text.strip()]
+    assert heads == ["rank", "agent", "rating", "95 % interval", "ranks", "games"]
+    assert f"{row.rank_low} to {row.rank_high}" in next(line for line in rows if " ann " in line)
+    assert "<th>ranks</th>" in rating._repr_html_()
+    assert next(line for line in rows if " top " in line).split() == ["-", "top", "-", "-", "-", "1"], "an agent without a rating"
+    assert "ranks" not in str(rate(PAIRS))
 
 
 def test_intervals_that_are_not_to_be_had_are_said() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -210,7 +209,7 @@ def test_a_page_says_which_commit_computed_an_item_and_pages_lists_results_of_ot
         ("0123456789ab+", r"by commit 0123456789ab, with changes that were not committed \("),
         ("", r"Computed by an unknown commit \(digest"),
     ):
-        monkeypatch.setattr(running, "commit_of_sources", lambda commit=commit: commit)
+        monkeypatch.setattr(running, "commit_of", lambda *_, commit=commit: commit)
         done(paper, tmp_path, again=True)
         assert re.search(said, paper_page(paper, tmp_path))
         papers(output=tmp_path, pages=True)
@@ -218,29 +217,6 @@ def test_a_page_says_which_commit_computed_an_item_and_pages_lists_results_of_ot
     monkeypatch.setattr("benchmarks.papers.command.code_digest", lambda *_: "other code")
     papers(output=tmp_path, pages=True)
     assert "1 of 1 results were computed by other code than this checkout's:\n  toys/one, an unknown commit" in capsys.readouterr().out
-
-
-def test_the_commit_is_that_of_the_sources_and_marks_changes(tmp_path, monkeypatch):
-    def git(*words):
-        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True, capture_output=True)
-
-    monkeypatch.setattr(running, "ROOT", tmp_path)
-    commit = running.commit_of_sources.__wrapped__
-    assert commit() == ""
-    for folder in ("ratings_core", "benchmarks/papers", "docs"):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "file").write_text("one")
-    git("init", "-q")
-    git("add", "-A")
-    git("commit", "-q", "-m", "one")
-    (tmp_path / "docs/file").write_text("two")
-    assert re.fullmatch("[0-9a-f]{12}", commit())
-    (tmp_path / "ratings_core/file").write_text("two")
-    assert re.fullmatch(r"[0-9a-f]{12}\+", commit())
-    (tmp_path / "unpacked/ratings_core").mkdir(parents=True)
-    monkeypatch.setattr(running, "ROOT", tmp_path / "unpacked")
-    assert commit() == ""
 
 
 def test_names_are_checked():

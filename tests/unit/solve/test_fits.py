@@ -80,5 +80,5 @@ def test_who_has_no_rating_is_told_why(method: str) -> None:
     assert [row.rating for row in found.agents] == [None, None]
     assert found.extra["unrated"] == 2
     (line,) = remarks(found.extra, 2, 2)
-    assert line.startswith("2 without a rating: no chains of wins in both directions")
+    assert line.startswith("2 without a rating: 1 won its only game, 1 lost its only game")
     assert remarks(solve(method, one_game, {"prior": 1.0}).extra, 0, 2) == []
