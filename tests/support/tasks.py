@@ -23,10 +23,11 @@ _HEAD: Final = """# Tasks, one call each
 This page lists questions of people who run a live game, and of a team that runs an arena: each with the call that answers it, and the
 answer.
 
-Written by `scripts/tasks`; a test compares the answers. `league` is a pool of 4,000 simulated games of 14 players in three seasons.
-Every eighth of them is between two teams of two. `battles` is a pool of 4,000 simulated battles between 8 models, with tags and the
-difference of the lengths of two answers. `client` is a [client](guides/client.md) of the installation. An answer names its fields before the colon, and shows at most three items of a list. `ms`
-is the time of one call with its transport, in milliseconds, measured once on two cores that did other work as well.
+Written by `scripts/tasks`; a test compares the answers. `league` is a pool of 4,000 simulated games of 14 players in three seasons. Every
+eighth of them is between two teams of two. `battles` is a pool of 4,000 simulated battles between 8 models, with tags and the difference
+of the lengths of two answers. `client` is a [client](guides/client.md) of the installation. An answer names its fields before the colon,
+and shows at most three items of a list. `ms` is the time of one call with its transport, in milliseconds, measured once on two cores that
+did other work as well.
 [The API](reference/api.md) has each operation for curl.
 """
 
