@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from msgspec import UNSET
 from numpy.typing import ArrayLike, NDArray
 
 from services.boards.result import LOTTERY, AgentRow, SolveResult
@@ -34,8 +33,9 @@ def reason(outcomes: int, opponents: int = 0) -> str:
 def settled_first(result: SolveResult, why: str = "") -> SolveResult:
     """A result with ranks among its settled agents alone. Provisional agents follow them, in their order, without a rank.
 
-    The interval of a settled agent's rank moves with its rank: by the number of provisional agents above. It claims no more than before,
-    because each agent that is surely above or below is still counted, if it has a rank.
+    The interval of a settled agent's rank, if the solve has it, moves with its rank: by the number of provisional agents above. It claims
+    no more than before, because each agent that is surely above or below is still counted, if it has a rank. Intervals from replicates are
+    added later, and count the settled agents of each replicate (`services.solve.intervals.replicates`).
 
     Args:
         result: A result whose rows have marks, and ranks among all agents.
@@ -51,27 +51,8 @@ def settled_first(result: SolveResult, why: str = "") -> SolveResult:
     return msgspec.structs.replace(result, status=TOO_LITTLE_EVIDENCE, reason=why or result.reason)
 
 
-def all_ranked(result: SolveResult) -> SolveResult:
-    """A result of `settled_first` with ranks among all agents again, in the same order of rows: the inverse of it.
-
-    Intervals of ranks are computed from all agents. `settled_first` then gives the same ranks as before.
-    """
-    if result.ranked is UNSET:
-        return result
-    settled = [row for row in result.agents if not row.provisional]
-    ratings = sorted(-_rating(row) for row in result.agents if row.provisional)
-    of_settled = [_moved(row, bisect_left(ratings, -_rating(row)), len(result.agents)) for row in settled]
-    of_all = sorted(-_rating(row) for row in result.agents)
-    rows = [msgspec.structs.replace(row, rank=bisect_left(of_all, -_rating(row)) + 1) for row in result.agents if row.provisional]
-    return msgspec.structs.replace(result, agents=of_settled + rows, ranked=UNSET)
-
-
 def _rank(row: AgentRow) -> int:
     return 0 if row.rank is None else row.rank
-
-
-def _rating(row: AgentRow) -> float:
-    return -np.inf if row.rating is None else row.rating
 
 
 def _moved(row: AgentRow, by: int, most: int) -> AgentRow:

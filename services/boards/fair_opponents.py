@@ -63,10 +63,10 @@ def fair_opponents(
 ) -> FairOpponents:  # fmt: skip
     """The agents nearest to one by rating, in the order of how even the forecast of their game is.
 
-    Of the nearest agents by rating, `count` above and `count` below, those with the most even forecasts are taken, provisional or not. For a
-    method whose forecasts follow the difference of two ratings, these are the most even of the pool. With deviations, a game against an agent that is hardly
-    known is expected to be more even than ratings say, so an agent far away can be more even than these; it is no fair opponent.
-    Agents without a rating are left out.
+    Of the nearest agents by rating, `count` above and `count` below, those with the most even forecasts are taken, provisional or not.
+    For a method whose forecasts follow the difference of two ratings, these are the most even of the pool. With deviations, a game against
+    an agent that is hardly known is expected to be more even than ratings say, so an agent far away can be more even than these; it is no
+    fair opponent. Agents without a rating are left out.
 
     Args:
         store: The store.

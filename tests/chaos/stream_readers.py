@@ -185,8 +185,10 @@ class StreamReaders:
 
 
 def differences(pool: str, shown: Shown, kept: Pool) -> list[str]:
-    """Complaints about live boards that a reader holds and that do not equal the oracle's, in their first rows: settled agents come first."""
-    complaints = [] if shown.outcomes == kept.outcomes else [f"{pool}: the stream shows {shown.outcomes} outcomes, not {kept.outcomes}"]
+    """Complaints about live boards of a reader whose first rows do not equal the oracle's. Settled agents come first."""
+    complaints = []
+    if shown.outcomes != kept.outcomes:
+        complaints.append(f"{pool}: the stream shows {shown.outcomes} outcomes, not {kept.outcomes}")
     for method, ratings in kept.boards().items():
         if method == ACTIVITY or "~" in method:
             continue  # numbers of outcomes are no board, and slices have streams of their own

@@ -12,9 +12,10 @@ from typing import NamedTuple, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ratings_core.analysis import intervals as core
-from ratings_core.methods.refits import LEVEL, TOP, Refits, reach_of, sample
+from ratings_core.methods.refits import LEVEL, TOP, Refits, Sample, reach_of, sample
 from ratings_core.methods.registry import Parameters, Taken, taken
 from ratings_core.methods.resampling import Resampling, normal_reach, possible_ratings, resampling
 from ratings_core.problems.inputs import Problem
@@ -43,11 +44,12 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
     def add_to(self, row: AgentRow) -> AgentRow:
         """The agent's row with its intervals: the percentiles, extended to contain the estimate and `reach` on both sides of it.
 
+        A row without a rank gets no interval of ranks.
+
         Percentile intervals alone cover the true value less often than their level, because the bias of resampling moves their center in
         the direction opposite to the bias of the estimate. The union of both intervals has at least the coverage of each of them.
         """
-        rank_low, rank_high = self.rank_low, self.rank_high
-        ranks = (rank_low, rank_high) if row.rank is None else (min(rank_low, row.rank), max(rank_high, row.rank))
+        ranks = (None, None) if row.rank is None else (min(self.rank_low, row.rank), max(self.rank_high, row.rank))
         if row.rating is None or self.low is None or self.high is None:
             return msgspec.structs.replace(row, low=self.low, high=self.high, rank_low=ranks[0], rank_high=ranks[1])
         least, most = min(self.possible[0], row.rating), max(self.possible[1], row.rating)
@@ -88,7 +90,7 @@ def seed_of(pool: str, position: int, method: str) -> int:
 
 
 class Replication(Refits):
-    """Replicates of one solve so far, with facts about the problem.
+    """Replicates of one solve so far, with facts about the problem. Ranks are among the agents that have a rank in the result.
 
     Attributes:
         facts: Facts about the problem that is resampled. It may be newer than the result, so agents may differ.
@@ -99,7 +101,14 @@ class Replication(Refits):
         at = {name: i for i, name in enumerate(facts.names)}
         top = np.array([at[row.agent] for row in result.agents[:TOP] if row.agent in at], np.int64)
         super().__init__(len(facts.names), top, seconds)
-        self.facts = facts
+        ranked = {row.agent for row in result.agents if row.rank is not None}
+        self.facts, self._provisional = facts, np.array([name not in ranked for name in facts.names], np.bool_)
+        if result.ranked is msgspec.UNSET:  # nobody considered the evidence
+            self._provisional[:] = False
+
+    def add(self, found: Sample) -> None:
+        """Add the next slice of replicates, with ranks among all agents."""
+        super().add(found._replace(ranks=_without(self._provisional, found.ranks)))
 
 
 def add_intervals(
@@ -111,14 +120,15 @@ def add_intervals(
         method: The solved method.
         problem: The problem that was solved.
         parameters: Parameters of the solve.
-        result: What `methods.solve` returned for these arguments.
+        result: What `methods.solve` returned for these arguments, or what `settled_first` made of it: a pool's solve has tried the normal
+            intervals then.
         seconds: Time limit for all replicates.
         seed: Base seed of the replicates; None for a seed that depends only on the method.
 
     Raises:
         InputError: The problem cannot be resampled.
     """
-    if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
+    if result.ranked is msgspec.UNSET and (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
         return normal
     prepared = taken(method, problem, parameters)
     source = resampling(prepared.problem, prepared.method, prepared.values)
@@ -150,6 +160,14 @@ def measured(replication: Replication) -> tuple[Intervals, dict[str, Ends]]:
         seconds=replicates.seconds,
     )
     return intervals, _ends_of(replication.intervals(), facts)
+
+
+def _without(provisional: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ranks among the agents that are not provisional, int64 (k, m). provisional: bool (m,). ranks: int64 (k, m), among all agents."""
+    if not provisional.any():
+        return ranks
+    above = [np.searchsorted(others, row, "left") for others, row in zip(np.sort(ranks[:, provisional], axis=1), ranks, strict=True)]
+    return ranks - np.array(above, np.int64).reshape(ranks.shape)
 
 
 def _ends_of(intervals: core.Intervals, facts: Facts) -> dict[str, Ends]:

@@ -2,8 +2,11 @@
 
 from itertools import count
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ratings_core.analysis.resampling import PairGroups
 from ratings_core.errors import InputError
@@ -11,10 +14,11 @@ from ratings_core.methods import registry
 from ratings_core.methods.refits import LEAST, MOST, Sample, most_of, sample
 from ratings_core.methods.resampling import normal_reach, resampling
 from ratings_core.problems.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
+from ratings_core.ranking import Ranking
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolveResult
-from services.solve.intervals.replicates import Ends, Facts, Replication, about, add_intervals, measured, seed_of
+from services.solve.intervals.replicates import Ends, Facts, Replication, about, add_intervals, measured, seed_of, with_ends
 from services.solve.registry import methods
 
 TEAMS = ("Argentina", "Brazil", "England", "Germany", "South Korea", "Sweden")
@@ -173,17 +177,42 @@ def test_intervals_are_the_same_for_the_same_data_and_contain_the_estimate() -> 
         assert (row.rank_low or 0) <= row.rank <= (row.rank_high or 0)
 
 
+BOARD = SolveResult(
+    method="copeland", input="pairs", agents=[], seconds=0.0, status="optimal", certificate=CertificateRow(kind="exact", value=0.0)
+)
+
+
 def begun(agents: int, seconds: float, top: int = 2) -> Replication:
     """A replication without replicates. top: number of agents on the board."""
     names = tuple(map(str, range(agents)))
     rows = [AgentRow(agent=name, rating=0.0, rank=1) for name in names[:top]]
-    board = SolveResult(method="copeland", input="pairs", agents=rows, seconds=0.0, status="optimal",
-                        certificate=CertificateRow(kind="exact", value=0.0))  # fmt: skip
-    return Replication(Facts(names, Intervals(kind="cells"), 0.0), board, seconds)
+    return Replication(Facts(names, Intervals(kind="cells"), 0.0), msgspec.structs.replace(BOARD, agents=rows), seconds)
 
 
 def one(ranks: list[list[int]], seconds: float = 0.0, failed: int = 0) -> Sample:
     return Sample(np.array(ranks, float), np.array(ranks, np.int64), failed, seconds)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 5), min_size=6, max_size=6), min_size=LEAST, max_size=LEAST + 8),
+    st.lists(st.booleans(), min_size=6, max_size=6),
+)
+def test_ranks_of_replicates_count_settled_agents_alone(ratings: list[list[int]], marks: list[bool]) -> None:
+    """As if the replicates had no provisional agents: an agent that is hardly known widens no interval of ranks of others."""
+    names, settled = tuple(map(str, range(6))), [i for i in range(6) if not marks[i]]
+    rows = [AgentRow(agent=name, rating=0.0, rank=None if mark else 1, provisional=mark) for name, mark in zip(names, marks, strict=True)]
+    ranks = [Ranking.from_scores(np.array(row, float)).rank.tolist() for row in ratings]
+    board = msgspec.structs.replace(BOARD, agents=rows, ranked=len(settled))
+    found = Replication(Facts(names, Intervals(kind="cells"), 0.0), board, 3600.0)
+    found.add(one(ranks))
+    alone = begun(max(1, len(settled)), 3600.0)
+    alone.add(one([Ranking.from_scores(np.array([row[i] for i in settled] or [0], float)).rank.tolist() for row in ratings]))
+    expected, (_, ends) = measured(alone)[1], measured(found)
+    for place, i in enumerate(settled):
+        of_settled = expected[str(place)]
+        assert (ends[str(i)].rank_low, ends[str(i)].rank_high) == (of_settled.rank_low, of_settled.rank_high)
+    for row in with_ends(rows, ends):
+        assert (row.rank_low is None) is (row.rank_high is None) is (row.rank is None)
 
 
 def test_their_number_doubles_until_the_widest_rank_interval_of_the_top_stays() -> None:

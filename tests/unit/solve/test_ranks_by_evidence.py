@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.boards.evidence import TOO_LITTLE_EVIDENCE, all_ranked, few_outcomes, reason, settled_first
+from services.boards.evidence import TOO_LITTLE_EVIDENCE, few_outcomes, reason, settled_first
 from services.boards.history import kept, unpacked
 from services.boards.ranked_board import RankedBoard
 from services.boards.result import LOTTERY, AgentRow, CertificateRow, SolveResult
@@ -70,17 +70,6 @@ def test_intervals_of_ranks_contain_the_rank_and_are_no_wider(agents: Agents, sp
         assert 1 <= row.rank_low <= row.rank <= row.rank_high <= result.ranked  # type: ignore[operator]
         was = before[row.agent]
         assert row.rank_high - row.rank_low <= was.rank_high - was.rank_low  # type: ignore[operator]
-
-
-@given(AGENTS)
-def test_ranks_among_all_agents_give_the_same_ranks_again(agents: Agents) -> None:
-    result = settled_first(result_of(agents), "why")
-    of_all = all_ranked(result)
-    assert [row.agent for row in of_all.agents] == [row.agent for row in result.agents]
-    assert {row.agent: row.rank for row in of_all.agents} == {row.agent: row.rank for row in result_of(agents).agents}
-    assert settled_first(of_all) == result, "also the reason"
-    before = result_of(agents)
-    assert all_ranked(before) is before, "a result of which nobody considered the evidence"
 
 
 @given(AGENTS)
