@@ -115,8 +115,8 @@ def list_fair_opponents(
 ) -> FairOpponents:
     """Return the opponents whose next game with an agent is expected to be most even, the most even first.
 
-    They are chosen among the agents nearest to it by rating, provisional ones included. Hidden agents are left out. Percent-encode the name,
-    including slashes. With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts.
+    They are chosen among the agents nearest to it by rating, provisional ones included. Hidden agents are left out. Percent-encode the
+    name, including slashes. With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts.
     """
     text = slice_text(part)
     read = partial(

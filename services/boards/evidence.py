@@ -24,10 +24,18 @@ def few_outcomes(counts: ArrayLike, limits: Provisional) -> NDArray[np.bool_]:
     return np.asarray(np.asarray(counts) < limits.outcomes, np.bool_)
 
 
-def reason(outcomes: int, opponents: int = 0) -> str:
-    """Why no agent of a board has a rank. opponents: Number that is needed as well; 0 if opponents do not count."""
-    also = f", against {opponents} opponents" if opponents > 1 else ""
-    return f"no agent has {outcomes} outcomes{also} yet, so all are provisional, without a rank"
+def reason(outcomes: int, opponents: int = 0, *, tasks: bool = False) -> str:
+    """Why no agent of a board has a rank.
+
+    Args:
+        outcomes: Number of outcomes that is needed.
+        opponents: Number of opponents that is needed as well; 0 if opponents do not count.
+        tasks: Whether a score on every task is enough.
+    """
+    needed = [f"{outcomes} outcome{'' if outcomes == 1 else 's'}"] if outcomes else []
+    needed += [f"{opponents} opponents"] if opponents > 1 else []
+    also = " or a score on every task" if tasks else ""
+    return f"no agent has {' and '.join(needed)}{also} yet, so all are provisional, without a rank"
 
 
 def settled_first(result: SolveResult, why: str = "") -> SolveResult:

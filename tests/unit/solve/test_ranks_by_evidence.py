@@ -98,7 +98,10 @@ def test_a_lottery_says_where_its_support_ends() -> None:
 
 def test_reasons_name_what_is_needed() -> None:
     assert reason(10) == "no agent has 10 outcomes yet, so all are provisional, without a rank"
-    assert "10 outcomes, against 2 opponents yet" in reason(10, 2)
+    assert "has 10 outcomes and 2 opponents yet" in reason(10, 2)
+    assert "has 1 outcome and 2 opponents yet" in reason(1, 2)
+    assert "has 2 opponents yet" in reason(0, 2)
+    assert "has 10 outcomes or a score on every task yet" in reason(10, tasks=True)
     assert reason(10, 1) == reason(10), "whoever has played has met one"
     assert few_outcomes([9, 10, 11], Provisional(10)).tolist() == [True, False, False]
     assert few_outcomes([0], Provisional(0)).tolist() == [False]
@@ -149,8 +152,11 @@ def test_a_seasons_first_games_give_no_proof() -> None:
 def test_a_score_on_every_task_is_evidence_enough() -> None:
     state = state_of(kind=Kind.SCORES)
     values = [{"v": 1, "id": f"t{i}", "pool": "p", "time": float(i), "task": f"t{i}", "scores": {"ann": 2.0, "bob": 1.0}} for i in range(3)]
-    values.append({"v": 1, "id": "late", "pool": "p", "time": 9.0, "task": "t0", "scores": {"cem": 3.0}})
+    values += [{"v": 1, "id": f"late{i}", "pool": "p", "time": 9.0, "task": "t0", "scores": {"cem": 3.0}} for i in range(4)]
     assert fold_events(state, decode([msgspec.json.encode(value) for value in values]).events) == []
     given_ = problem(Kind.SCORES, state.arrays())
     result = by_evidence(solve("copeland", given_), state.arrays(), given_, PROVISIONAL)
-    assert {row.agent: row.provisional for row in result.agents} == {"ann": False, "bob": False, "cem": True}
+    assert {row.agent: row.provisional for row in result.agents} == {"ann": False, "bob": False, "cem": True}, (
+        "four scores on one of three tasks are no score on every task"
+    )
+    assert {row.agent: row.outcomes for row in result.agents} == {"ann": 3, "bob": 3, "cem": 4}
