@@ -53,7 +53,7 @@ def settled_first(result: SolveResult, why: str = "") -> SolveResult:
     above, ranked = sorted(_rank(row) for row in provisional), len(result.agents) - len(provisional)
     rows = [_moved(row, -bisect_left(above, _rank(row)), ranked) for row in result.agents if not row.provisional]
     rows += [msgspec.structs.replace(row, rank=None, rank_low=None, rank_high=None) for row in provisional]
-    result = msgspec.structs.replace(result, agents=rows, ranked=ranked, extra=_with_support_rows(result, rows))
+    result = msgspec.structs.replace(result, agents=rows, ranked=ranked, extra=_extra_of(result, rows))
     if ranked or not rows:
         return result
     return msgspec.structs.replace(result, status=TOO_LITTLE_EVIDENCE, reason=why or result.reason)
@@ -73,9 +73,14 @@ def _moved(row: AgentRow, by: int, most: int) -> AgentRow:
     return msgspec.structs.replace(moved, rank_low=max(1, row.rank_low + by), rank_high=min(most, row.rank_high + by))
 
 
-def _with_support_rows(result: SolveResult, rows: Sequence[AgentRow]) -> dict[str, object]:
-    """`extra` of a maximal lottery with `support_rows`, the number of first rows that contain its support; of another method as it is."""
-    if result.method != LOTTERY or not isinstance(support := result.extra.get("support"), list):
-        return result.extra
+def _extra_of(result: SolveResult, rows: Sequence[AgentRow]) -> dict[str, object]:
+    """`extra` of a result for its new rows.
+
+    That of a maximal lottery has `support_rows`, the number of first rows that contain its support. `rank_intervals` of refits are left
+    out: they count all agents, and the rows have those that count settled ones.
+    """
+    extra = {name: value for name, value in result.extra.items() if name != "rank_intervals"}
+    if result.method != LOTTERY or not isinstance(support := extra.get("support"), list):
+        return extra
     members = set(support)
-    return {**result.extra, "support_rows": next((at for at in range(len(rows), 0, -1) if rows[at - 1].agent in members), 0)}
+    return {**extra, "support_rows": next((at for at in range(len(rows), 0, -1) if rows[at - 1].agent in members), 0)}

@@ -96,6 +96,11 @@ def test_a_lottery_says_where_its_support_ends() -> None:
     assert "support_rows" not in settled_first(msgspec.structs.replace(result_of([(1, False)]), extra={"support": ["a00"]})).extra
 
 
+def test_rank_intervals_that_count_all_agents_are_on_no_board() -> None:
+    extra: dict[str, object] = {"rank_intervals": {"a00": (1, 2)}, "nu": 0.5}
+    assert settled_first(msgspec.structs.replace(result_of([(1, False), (2, True)]), extra=extra)).extra == {"nu": 0.5}
+
+
 def test_reasons_name_what_is_needed() -> None:
     assert reason(10) == "no agent has 10 outcomes yet, so all are provisional, without a rank"
     assert "has 10 outcomes and 2 opponents yet" in reason(10, 2)
