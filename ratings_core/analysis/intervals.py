@@ -10,6 +10,7 @@ order.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -82,6 +83,7 @@ def intervals_of(
     estimate: Floats | None = None,
     units: int = 0,
     differences: bool = True,
+    ranked: NDArray[np.bool_] | None = None,
 ) -> Intervals:
     """Central percentile intervals of ratings, of coverage `level` each, and intervals of ranks, of coverage `level` together.
 
@@ -92,6 +94,8 @@ def intervals_of(
         estimate: Ratings of the data (m,), around which differences are tested; None for the means of the replicates.
         units: Number of units that a replicate draws with replacement, as in `simultaneous_ranks_of_draws`.
         differences: Whether differences of ratings count for ranks, as there.
+        ranked: bool (m,), agents that have a rank; None for all. Their ranks are counted among them, so that an agent that is hardly known
+            widens no interval of others. Each other agent gets the interval of all ranks.
 
     Raises:
         InputError: The level is outside (0, 1), there are fewer than two replicates, or an array is of another shape or type.
@@ -106,7 +110,15 @@ def intervals_of(
     if ranks.shape != ratings.shape:
         raise InputError("ranks", ranks.shape, f"must have the shape of ratings, {ratings.shape}")
     lacking = np.isnan(ratings)
-    rank_low, rank_high = simultaneous_ranks_of_draws(ratings, ranks, estimate, level=level, units=units, differences=differences)
+    of_draws = partial(simultaneous_ranks_of_draws, level=level, units=units, differences=differences)
+    if ranked is None or ranked.all():
+        rank_low, rank_high = of_draws(ratings, ranks, estimate)
+    else:
+        ids = np.flatnonzero(ranked)
+        rank_low, rank_high = np.ones(len(ranked), np.int64), np.full(len(ranked), max(1, len(ids)), np.int64)
+        own = None if estimate is None else estimate[ids]
+        if len(ids):
+            rank_low[ids], rank_high[ids] = of_draws(ratings[:, ids], _ranks_among(ranked, ranks), own)
     return Intervals(
         low=_quantile(ratings, lacking, tail),
         high=_quantile(ratings, lacking, 1 - tail),
@@ -117,6 +129,13 @@ def intervals_of(
         level=float(level),
         replicates=len(ratings),
     )
+
+
+def _ranks_among(ranked: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ranks of the ranked agents among themselves, (replicates, ranked agents). ranks: Ranks among all agents, (replicates, m)."""
+    others, own = np.sort(ranks[:, ~ranked], axis=1), ranks[:, ranked]
+    above = np.array([np.searchsorted(other, row, "left") for other, row in zip(others, own, strict=True)], np.int64)
+    return own - above.reshape(own.shape)
 
 
 def including(intervals: Intervals, ratings: Floats, ranks: NDArray[np.int64]) -> Intervals:

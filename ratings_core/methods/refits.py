@@ -108,10 +108,11 @@ class Refits:
 
     Args:
         ratings: The answer (m,), for the m agents of the problem that is resampled; NaN for agents that it does not rate.
-        top: int64, ids of the best agents of the answer, best first.
+        top: int64, ids of the best agents of the answer that have a rank, best first.
         seconds: Time limit for all replicates.
         units: Number of units that a replicate draws with replacement (`Resampling.units`).
         differences: Whether differences of ratings count for ranks (`resampling.has_differences`).
+        ranked: bool (m,), agents that have a rank; None for all. Ranks are counted among them, and others have no interval of ranks.
 
     Attributes:
         seconds: Time limit for all replicates.
@@ -121,12 +122,15 @@ class Refits:
         settled: Whether the rank intervals of the best agents did not change any more.
     """
 
-    def __init__(self, ratings: Floats, top: NDArray[np.int64], seconds: float, *, units: int, differences: bool) -> None:
+    def __init__(
+        self, ratings: Floats, top: NDArray[np.int64], seconds: float, *, units: int, differences: bool,
+        ranked: NDArray[np.bool_] | None = None,
+    ) -> None:  # fmt: skip
         """Begin without replicates. Raises `InputError` if there are too many agents."""
         agents = len(ratings)
         self.seconds, self.most, self.settled, self.top = seconds, most_of(agents), False, top[:TOP]
         self.whole = Sample(np.empty((0, agents)), np.empty((0, agents), np.int64), 0, 0.0)
-        self._ratings, self._units, self._differences = ratings, units, differences
+        self._ratings, self._units, self._differences, self._ranked = ratings, units, differences, ranked
 
     def add(self, found: Sample) -> None:
         """Add the next slice. When the number of replicates reaches a power of two (64 or more), check whether ranks have settled."""
@@ -168,7 +172,9 @@ class Refits:
         return np.stack([found.rank_low[self.top], found.rank_high[self.top]])
 
     def _intervals(self, ratings: Floats, ranks: NDArray[np.int64]) -> Intervals:
-        return intervals_of(ratings, ranks, level=LEVEL, estimate=self._ratings, units=self._units, differences=self._differences)
+        return intervals_of(
+            ratings, ranks, level=LEVEL, estimate=self._ratings, units=self._units, differences=self._differences, ranked=self._ranked
+        )
 
     @property
     def why_not(self) -> str | None:

@@ -22,6 +22,7 @@ from ratings_core.arrays.digest import digest
 from services.admin.verify_history import HistoryComparison
 from services.admin.verify_seasons import SeasonsBefore
 from services.archive.history import ArchiveFails
+from services.boards.evidence import few_outcomes
 from services.boards.slice_boards import SliceName, method_of, slice_boards
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import ACTIVITY, PoolHead
@@ -35,6 +36,7 @@ from services.log.protocol import Log, Records, forgotten
 from services.log.reading import no_answer
 from services.log.records import NO_RECORDS, count_below
 from services.log.skipping import open_reader
+from services.runtime.settings import PROVISIONAL, Provisional
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.publishing.updates import slices_of
@@ -55,10 +57,11 @@ _LOOK_SECONDS: Final = 0.1
 
 
 class _Value(NamedTuple):
-    """An agent's values on a live board."""
+    """An agent's values on a live board. provisional: Whether it is among the provisional agents, which follow the settled ones."""
 
     rating: float
     deviation: float | None = None
+    provisional: bool = False
 
 
 _Seen: TypeAlias = "dict[str, _Value]"
@@ -321,7 +324,8 @@ def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
         position = before.position
         folded.to(position)
         state = folded.state(pool, before.generation)
-        difference = _slice_difference(state, before) or _board_difference(state, seen, before.beliefs)
+        limits = None if before.provisional_outcomes is None else PROVISIONAL._replace(outcomes=before.provisional_outcomes)
+        difference = _slice_difference(state, before) or _board_difference(state, seen, before.beliefs, limits)
         if difference is None:
             break
         _catch_up(store, pool, folded.partition.position)
@@ -354,23 +358,26 @@ def _read_board(store: LiveBoards, pool: str, method: str) -> _Seen:
     rows: _Seen = {}
     start = 0
     while (page := store.page(pool, method, start, _PAGE)) is not None and page.rows:
-        rows |= {row.agent: _Value(row.rating, row.deviation) for row in page.rows if row.rating is not None}
+        rows |= {row.agent: _Value(row.rating, row.deviation, row.provisional) for row in page.rows if row.rating is not None}
         start += len(page.rows)
     return rows
 
 
-def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believed: Collection[str] = ()) -> str | None:
+def _board_difference(
+    state: PoolState | None, seen: Mapping[str, _Seen], believed: Collection[str] = (), limits: Provisional | None = None
+) -> str | None:
     """Description of the difference between boards and a state; None if they are equal.
 
     Args:
         state: Expected state; None if the log has no such pool.
         seen: Method -> board in the store.
         believed: Methods with beliefs in the store; only their deviations are compared. Early releases wrote no beliefs.
+        limits: The least evidence for a rank by which the boards were separated; None if they were not, as by early releases.
     """
     if state is None:
         return "the store shows a pool that the log does not give"
     for method, board in seen.items():
-        expected = _expected(state, method, deviations=method_of(method) in believed)
+        expected = _expected(state, method, limits, deviations=method_of(method) in believed)
         wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
         if wrong:
             first = wrong[0]
@@ -397,7 +404,7 @@ def _content_of(state: PoolState, board: str) -> PoolContent | None:
     return slices.get(board)
 
 
-def _expected(state: PoolState, board: str, *, deviations: bool) -> dict[str, _Value]:
+def _expected(state: PoolState, board: str, limits: Provisional | None, *, deviations: bool) -> dict[str, _Value]:
     """Expected values of the agents on a board.
 
     Deviations are evaluated at the pool time, as readers of the store do.
@@ -414,9 +421,13 @@ def _expected(state: PoolState, board: str, *, deviations: bool) -> dict[str, _V
         spread = (model.deviation(belief, state.content.clock.time) for belief in reading.beliefs.each())
     mask = state.rated(method) if content is state.content else None
     rated = [True] * len(ids) if mask is None else mask.tolist()
-    values = zip(names, reading.rating.tolist(), spread, rated, strict=True)
-    return {name: _Value(rating, deviation) for name, rating, deviation, has_one in values if has_one}
+    marks = [False] * len(ids) if limits is None else few_outcomes(content.ratings.activity[ids], limits).tolist()
+    values = zip(names, reading.rating.tolist(), spread, marks, rated, strict=True)
+    return {name: _Value(rating, deviation, mark) for name, rating, deviation, mark, has_one in values if has_one}
 
 
 def _value_text(value: _Value | None) -> str:
-    return "nothing" if value is None else f"{value.rating}" + ("" if value.deviation is None else f" with deviation {value.deviation}")
+    if value is None:
+        return "nothing"
+    deviation = "" if value.deviation is None else f" with deviation {value.deviation}"
+    return f"{value.rating}{deviation}{', provisional' if value.provisional else ''}"

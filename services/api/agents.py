@@ -361,7 +361,7 @@ def _listed(here: Context, read: partial[AgentList]) -> AgentList:
         answer = read()
     except NoIndex as error:
         raise _no_checkpoint(here, error) from error
-    if any(agent.rank is None for agent in answer.agents):
+    if any(agent.rank is None and not agent.provisional for agent in answer.agents):  # on no board: the generation may have ended meanwhile
         _check_serves(here, answer.pool, answer.generation)
     return answer
 

@@ -116,13 +116,13 @@ def list_fair_opponents(
 ) -> FairOpponents:
     """Return the opponents whose next game with an agent is expected to be most even, the most even first.
 
-    They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
-    With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts.
+    They are chosen among the agents nearest to it by rating, provisional ones included. Hidden agents are left out. Percent-encode the
+    name, including slashes. With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts.
     """
     text = slice_text(part)
     read = partial(
         fair_opponents, here.store, agent=agent_name(agent), count=count, method=method, leading=here.pool_agents.leading_method(pool),
-        now=here.clock(), part=text,
+        part=text,
     )  # fmt: skip
     return _read(here, pool, lambda head: read(head, leaves_out=here.pool_agents.details(head.pool).is_hidden), text)
 

@@ -97,7 +97,8 @@ def compared(board: Board, solved: SolvedBoards, index: AgentIndex | NoIndex | N
 
 
 def _with_solve(board: Board, solved: SolvedBoards, since: float) -> Board:
-    kept = _solve_at(board, solved, since) if min((row.rank for row in board.rows if row.rank is not None), default=0) <= ROWS else None
+    first = min((row.rank for row in board.rows if row.rank is not None), default=board.ranked + 1)  # provisional agents come last
+    kept = _solve_at(board, solved, since) if first <= ROWS else None
     if kept is None:
         return board
     then = {row.agent: row for row in unpacked(kept.rows)}

@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from msgspec import UNSET
 from numpy.typing import ArrayLike, NDArray
 
 from services.boards.result import LOTTERY, AgentRow, SolveResult
@@ -25,17 +24,26 @@ def few_outcomes(counts: ArrayLike, limits: Provisional) -> NDArray[np.bool_]:
     return np.asarray(np.asarray(counts) < limits.outcomes, np.bool_)
 
 
-def reason(outcomes: int, opponents: int = 0) -> str:
-    """Why no agent of a board has a rank. opponents: Number that is needed as well; 0 if opponents do not count."""
-    also = f", against {opponents} opponents" if opponents > 1 else ""
-    return f"no agent has {outcomes} outcomes{also} yet, so all are provisional, without a rank"
+def reason(outcomes: int, opponents: int = 0, *, tasks: bool = False) -> str:
+    """Why no agent of a board has a rank.
+
+    Args:
+        outcomes: Number of outcomes that is needed.
+        opponents: Number of opponents that is needed as well; 0 if opponents do not count.
+        tasks: Whether a score on every task is enough.
+    """
+    needed = [f"{outcomes} outcome{'' if outcomes == 1 else 's'}"] if outcomes else []
+    needed += [f"{opponents} opponents"] if opponents > 1 else []
+    also = " or a score on every task" if tasks else ""
+    return f"no agent has {' and '.join(needed)}{also} yet, so all are provisional, without a rank"
 
 
 def settled_first(result: SolveResult, why: str = "") -> SolveResult:
     """A result with ranks among its settled agents alone. Provisional agents follow them, in their order, without a rank.
 
-    The interval of a settled agent's rank moves with its rank: by the number of provisional agents above. It claims no more than before,
-    because each agent that is surely above or below is still counted, if it has a rank.
+    The interval of a settled agent's rank, if the solve has it, moves with its rank: by the number of provisional agents above. It claims
+    no more than before, because each agent that is surely above or below is still counted, if it has a rank. Intervals from replicates are
+    added later, and count the settled agents of each replicate (`services.solve.intervals.replicates`).
 
     Args:
         result: A result whose rows have marks, and ranks among all agents.
@@ -45,33 +53,14 @@ def settled_first(result: SolveResult, why: str = "") -> SolveResult:
     above, ranked = sorted(_rank(row) for row in provisional), len(result.agents) - len(provisional)
     rows = [_moved(row, -bisect_left(above, _rank(row)), ranked) for row in result.agents if not row.provisional]
     rows += [msgspec.structs.replace(row, rank=None, rank_low=None, rank_high=None) for row in provisional]
-    result = msgspec.structs.replace(result, agents=rows, ranked=ranked, extra=_with_support_rows(result, rows))
+    result = msgspec.structs.replace(result, agents=rows, ranked=ranked, extra=_extra_of(result, rows))
     if ranked or not rows:
         return result
     return msgspec.structs.replace(result, status=TOO_LITTLE_EVIDENCE, reason=why or result.reason)
 
 
-def all_ranked(result: SolveResult) -> SolveResult:
-    """A result of `settled_first` with ranks among all agents again, in the same order of rows: the inverse of it.
-
-    Intervals of ranks are computed from all agents. `settled_first` then gives the same ranks as before.
-    """
-    if result.ranked is UNSET:
-        return result
-    settled = [row for row in result.agents if not row.provisional]
-    ratings = sorted(-_rating(row) for row in result.agents if row.provisional)
-    of_settled = [_moved(row, bisect_left(ratings, -_rating(row)), len(result.agents)) for row in settled]
-    of_all = sorted(-_rating(row) for row in result.agents)
-    rows = [msgspec.structs.replace(row, rank=bisect_left(of_all, -_rating(row)) + 1) for row in result.agents if row.provisional]
-    return msgspec.structs.replace(result, agents=of_settled + rows, ranked=UNSET)
-
-
 def _rank(row: AgentRow) -> int:
     return 0 if row.rank is None else row.rank
-
-
-def _rating(row: AgentRow) -> float:
-    return -np.inf if row.rating is None else row.rating
 
 
 def _moved(row: AgentRow, by: int, most: int) -> AgentRow:
@@ -84,9 +73,14 @@ def _moved(row: AgentRow, by: int, most: int) -> AgentRow:
     return msgspec.structs.replace(moved, rank_low=max(1, row.rank_low + by), rank_high=min(most, row.rank_high + by))
 
 
-def _with_support_rows(result: SolveResult, rows: Sequence[AgentRow]) -> dict[str, object]:
-    """`extra` of a maximal lottery with `support_rows`, the number of first rows that contain its support; of another method as it is."""
-    if result.method != LOTTERY or not isinstance(support := result.extra.get("support"), list):
-        return result.extra
+def _extra_of(result: SolveResult, rows: Sequence[AgentRow]) -> dict[str, object]:
+    """`extra` of a result for its new rows.
+
+    That of a maximal lottery has `support_rows`, the number of first rows that contain its support. `rank_intervals` of refits are left
+    out: they count all agents, and the rows have those that count settled ones.
+    """
+    extra = {name: value for name, value in result.extra.items() if name != "rank_intervals"}
+    if result.method != LOTTERY or not isinstance(support := extra.get("support"), list):
+        return extra
     members = set(support)
-    return {**result.extra, "support_rows": next((at for at in range(len(rows), 0, -1) if rows[at - 1].agent in members), 0)}
+    return {**extra, "support_rows": next((at for at in range(len(rows), 0, -1) if rows[at - 1].agent in members), 0)}

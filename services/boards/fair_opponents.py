@@ -7,7 +7,6 @@ import msgspec
 
 from ratings_core.errors import InputError
 from ratings_core.records.shapes import SINGLES
-from services.boards import reading
 from services.boards.predictions import (
     Forecaster,
     OfPool,
@@ -33,7 +32,7 @@ class FairOpponent(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         agent: Name of the opponent.
         rating: Its rating by the method of the answer.
-        rank: Its rank by this method.
+        rank: Its rank by this method; None if it is provisional.
         provisional: Whether it has too little evidence for a rank.
         expected_score: Expected score of the agent of the request in its next game against the opponent; 1/2 is even.
         tie: Probability of a tie.
@@ -69,15 +68,15 @@ class FairOpponents(OfPool, frozen=True, kw_only=True):
 
 
 def fair_opponents(
-    store: RedisStore, head: PoolHead, agent: str, count: int, *, method: str | None, leading: str, now: float,
+    store: RedisStore, head: PoolHead, agent: str, count: int, *, method: str | None, leading: str,
     leaves_out: Callable[[str], bool] = lambda _: False, part: str = "",
 ) -> FairOpponents:  # fmt: skip
     """The agents nearest to one by rating, in the order of how even the forecast of their game is.
 
-    Of `count` neighbours above and `count` below on the board, those with the most even forecasts are taken. For a method whose forecasts
-    follow the difference of two ratings, these are the most even of the pool. With deviations, a game against an agent that is hardly
-    known is expected to be more even than ratings say, so an agent far away can be more even than these; it is no fair opponent.
-    Agents without a rating are left out.
+    Of the nearest agents by rating, `count` above and `count` below, those with the most even forecasts are taken, provisional or not.
+    For a method whose forecasts follow the difference of two ratings, these are the most even of the pool. With deviations, a game against
+    an agent that is hardly known is expected to be more even than ratings say, so an agent far away can be more even than these; it is no
+    fair opponent. Agents without a rating are left out.
 
     Args:
         store: The store.
@@ -86,7 +85,6 @@ def fair_opponents(
         count: Largest number of opponents.
         method: Online method of the forecasts; None for `leading` if it forecasts, else the pool's first method that does.
         leading: The method that the pool's pages show first; empty for none.
-        now: Seconds since 1970.
         leaves_out: Whether an agent is left out.
         part: Slice of the pool, such as `language:English`, which the pool has; empty for all outcomes.
 
@@ -98,15 +96,15 @@ def fair_opponents(
     chosen, live = _forecaster(head, method, leading, part)
     board = board_name(chosen, part)
     (name,) = known_agents(store, head, [agent], part)
-    around = None if leaves_out(name) else reading.around(store, head.pool, board, name, count=2 * count + 1, now=now)
-    if around is None:
+    near = [] if leaves_out(name) else store.live.nearest(head, board, name, count)
+    if not near:
         raise UnknownAgents([name], part)
-    rated = {row.agent: row.rating for row in around.rows if row.rating is not None and row.agent != name and not leaves_out(row.agent)}
+    rated = {row.agent: row.rating for row in near if row.rating is not None and row.agent != name and not leaves_out(row.agent)}
     own, *others = store.live.strengths(head, board, [name, *rated])
     known = {opponent: strength for opponent, strength in zip(rated, others, strict=True) if strength is not None}
     if own is None:
         raise UnknownAgents([name], part)
-    rows = {row.agent: row for row in around.rows}
+    rows = {row.agent: row for row in near}
     scores = live.expected([own, *known.values()])[0, 1:]
     ties = live.ties.probability(scores).tolist()
     found = [

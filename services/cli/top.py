@@ -350,8 +350,19 @@ def _slices_with(store: RedisStore, head: PoolHead, method: str) -> list[str]:
 
 def _provisional(board: Board, limits: Provisional) -> str:
     """A line that explains the question mark of provisional agents."""
-    why = f"fewer than {limits.outcomes} outcomes{'' if board.certificate is None else f' or {limits.opponents} opponents'}"
-    return f"? provisional, without a rank: {why}; {board.ranked} of {board.total} agents have ranks"
+    return f"? provisional, without a rank: {_lacking(board, limits)}; {board.ranked} of {board.total} agents have ranks"
+
+
+def _lacking(board: Board, limits: Provisional) -> str:
+    """What agents without a rank lack."""
+    few = f"fewer than {limits.outcomes} outcomes"
+    if board.certificate is None:
+        return few
+    if any(row.opponents is not None for row in board.rows):
+        return f"{few} or {limits.opponents} opponents"
+    if any(row.outcomes is not None for row in board.rows):  # of a pool of scores
+        return f"{few} and not a score on every task"
+    return "too little evidence at that time"  # past solves keep no numbers of outcomes
 
 
 def _intervals(intervals: Intervals, position: int) -> str:

@@ -109,7 +109,8 @@ def title(answer: Why) -> str:
     place = f"{answer.pool} · " if answer.pool else ""
     place += f"{answer.slice} · " if answer.slice else ""
     at = f" · position {answer.position}" if answer.pool else ""
-    rank = f"{answer.agents} agents" if answer.rank is None else f"rank {answer.rank} of {answer.agents}"
+    agents = f"{'all ' if answer.pool else ''}{answer.agents} agents"  # in a pool, boards rank settled agents alone
+    rank = f"{answer.agents} agents" if answer.rank is None else f"rank {answer.rank} of {agents}"
     line = f"{place}{answer.agent} by {answer.method}{margins}: {rating}, {rank}{at}"
     return line if answer.not_applicable is None else f"{line} · no terms: {answer.not_applicable}"
 
@@ -169,7 +170,7 @@ def change_lines(change: WhyChange | None) -> Iterator[str]:
     if change is None:
         return
     old, new = change.before, change.after
-    ranks = "" if old.rank is None and new.rank is None else f", rank {_number(old.rank)} to {_number(new.rank)}"
+    ranks = "" if old.rank is None and new.rank is None else f", rank {_number(old.rank)} to {_number(new.rank)} of all agents"
     yield f"since position {old.position}: {change.outcomes} outcomes; rating {_number(old.rating)} to {_number(new.rating)}{ranks}"
     for move in change.moves:
         fresh = move.wins or move.losses or move.ties

@@ -49,17 +49,16 @@ class Provisional(NamedTuple):
     outcomes: int
     opponents: int = 2
 
-    def lacks_evidence(self, outcomes: int | None, opponents: int | None, total: int, tasks: int | None = None) -> bool:
+    def lacks_evidence(self, outcomes: int | None, opponents: int | None, total: int, *, complete: bool = False) -> bool:
         """Whether an agent of a solved board is provisional.
 
         Args:
             outcomes: Number of its outcomes; None if it is not known.
             opponents: Number of agents that it met; None if it is not known, or agents are compared by tasks.
             total: Number of agents on the board.
-            tasks: Number of tasks, if agents are compared by tasks: a score on every task is enough, however few they are. None in games.
+            complete: Whether it has a score on every task, which is enough however few they are. False in games.
         """
-        least = self.outcomes if tasks is None else min(self.outcomes, tasks)
-        few = outcomes is not None and outcomes < least
+        few = outcomes is not None and outcomes < self.outcomes and not complete
         return few or (opponents is not None and opponents < min(self.opponents, total - 1))
 
 

@@ -80,8 +80,8 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         direction: `down`: a worse rank; `up`: a better one.
-        rank: Rank now.
-        rank_after: Rank without the set.
+        rank: Rank now, among all agents of the solve, provisional ones included.
+        rank_after: Rank without the set, among the same agents.
         count: Size of the set; 0 if no set is given.
         unit: What is counted: `outcomes`, `results of pairs` (of games with more than two sides) or `tasks`.
         results: The removed outcomes.

@@ -14,24 +14,30 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import httpx
 
 from services.boards.store.protocol import PoolHead
 from tests.chaos.helper import Helper
-from tests.chaos.oracle import Pool
+from tests.chaos.oracle import ACTIVITY, Pool
 from tests.support.event_streams import Event, Events
 from tests.support.http import PLAIN
 
 ROWS: Final = 200
 """Rows of each board that a reader asks for, the most that a stream sends."""
+SETTLED: Final = 10
+"""Number of outcomes from which an agent has a rank (`EQUIRANK_PROVISIONAL_OUTCOMES`)."""
 _MOST_STATES: Final = 30
 """States after which a reader leaves at the latest, to resume."""
 _SILENCE_SECONDS: Final = 60.0
 """A client that receives nothing for so long connects again, as docs/guides/streams.md says."""
 _PAUSE_SECONDS: Final = 0.2
 _NOTHING_CHANGED: Final = "nothing changed since the last event"
+
+
+Rows: TypeAlias = "Mapping[str, tuple[bool, float]]"
+"""Agent -> whether it is provisional, and its rating."""
 
 
 @dataclass
@@ -41,7 +47,7 @@ class Shown:
     generation: int = 0
     position: int = 0
     outcomes: int = 0
-    boards: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    boards: dict[str, Rows] = field(default_factory=dict)
 
 
 class StreamReader(Helper):
@@ -179,18 +185,30 @@ class StreamReaders:
 
 
 def differences(pool: str, shown: Shown, kept: Pool) -> list[str]:
-    """Complaints about live boards that a reader holds and that do not equal the oracle's, in their first rows."""
-    complaints = [] if shown.outcomes == kept.outcomes else [f"{pool}: the stream shows {shown.outcomes} outcomes, not {kept.outcomes}"]
-    for method, wanted in kept.boards().items():
-        if (rows := shown.boards.get(method)) is None:
-            continue  # boards of slices have streams of their slices
-        wrong = sorted(agent for agent, rating in rows.items() if wanted.get(agent) != rating)
-        least, rest = min(rows.values(), default=0.0), [rating for agent, rating in wanted.items() if agent not in rows]
-        if wrong or len(rows) != min(ROWS, len(wanted)) or max(rest, default=least) > least:
+    """Complaints about live boards of a reader whose first rows do not equal the oracle's. Settled agents come first."""
+    complaints = []
+    if shown.outcomes != kept.outcomes:
+        complaints.append(f"{pool}: the stream shows {shown.outcomes} outcomes, not {kept.outcomes}")
+    for method, ratings in kept.boards().items():
+        if method == ACTIVITY or "~" in method:
+            continue  # numbers of outcomes are no board, and slices have streams of their own
+        wanted = {agent: (kept.ratings.activity[agent] < SETTLED, rating) for agent, rating in ratings.items()}
+        rows = shown.boards.get(method, {})
+        wrong = sorted(agent for agent, row in rows.items() if wanted.get(agent) != row)
+        last = max(map(_place, rows.values()), default=None)
+        skipped = [agent for agent, row in wanted.items() if agent not in rows and last is not None and _place(row) < last]
+        if wrong or skipped or len(rows) != min(ROWS, len(wanted)):
             first = f", such as {wrong[0]}: {rows[wrong[0]]}, not {wanted.get(wrong[0])}" if wrong else ""
-            complaints.append(f"{pool}: the stream shows {len(rows)} agents on {method}, of which {len(wrong)} differ{first}")
+            complaints.append(
+                f"{pool}: the stream shows {len(rows)} agents on {method}, of which {len(wrong)} differ, and lacks {len(skipped)}{first}"
+            )
     return complaints
 
 
-def _rows(board: Any) -> Mapping[str, float]:
-    return {row["agent"]: row["rating"] for row in board["rows"]}
+def _place(row: tuple[bool, float]) -> tuple[bool, float]:
+    """A key by which rows are in the order of a board."""
+    return row[0], -row[1]
+
+
+def _rows(board: Any) -> Rows:
+    return {row["agent"]: (row["rank"] is None, row["rating"]) for row in board["rows"]}

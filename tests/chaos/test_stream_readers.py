@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.chaos import stream_readers
 from tests.chaos.oracle import Pool
-from tests.chaos.stream_readers import Shown, StreamReader, StreamReaders, differences
+from tests.chaos.stream_readers import ROWS, Rows, Shown, StreamReader, StreamReaders, differences
 from tests.support.event_streams import Event
 
 
@@ -12,7 +13,7 @@ def state(generation: int, position: int, boards: list[str] | None = None) -> Ev
 
 
 def board(generation: int, **ratings: float) -> Event:
-    rows = [{"agent": agent, "rating": rating} for agent, rating in ratings.items()]
+    rows = [{"agent": agent, "rating": rating, "rank": None} for agent, rating in ratings.items()]
     return Event("board", {"method": "elo", "source": "live", "generation": generation, "rows": rows}, "")
 
 
@@ -52,16 +53,44 @@ def test_a_board_stays_until_the_pool_lacks_it() -> None:
     found = reader()
     found.take(state(1, 1, ["elo"]), [board(1, a=1.0)])
     found.take(state(1, 2, ["elo"]), [])
-    assert found.shown == Shown(1, 2, 2, {"elo": {"a": 1.0}})
+    assert found.shown == Shown(1, 2, 2, {"elo": {"a": (True, 1.0)}})
     found.take(state(1, 3), [])
     assert found.shown.boards == {}
 
 
+def kept_of(games: int, *pairs: tuple[str, str]) -> Pool:
+    """What the oracle makes of some games of each pair, which the first one wins."""
+    kept = Pool(outcomes=games * len(pairs))
+    for winner, loser in pairs * games:
+        kept.ratings.play([{"agents": [winner], "place": 1}, {"agents": [loser], "place": 2}], 1 << 20)
+    return kept
+
+
+def first_rows(kept: Pool, method: str, most: int = ROWS) -> Rows:
+    rows = [(agent, (kept.ratings.activity[agent] < 10, rating)) for agent, rating in kept.boards()[method].items()]
+    return dict(sorted(rows, key=lambda row: (row[1][0], -row[1][1]))[:most])
+
+
 def test_what_a_reader_holds_is_compared_with_the_oracle() -> None:
-    kept = Pool(outcomes=1)
-    kept.ratings.play([{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}], 1 << 20)
-    elo = dict(kept.ratings.elo)
-    assert differences("p", Shown(1, 1, 1, {"elo": elo}), kept) == []
-    assert differences("p", Shown(1, 1, 0, {"elo": elo}), kept) == ["p: the stream shows 0 outcomes, not 1"]
-    for rows in ({"a": elo["a"]}, {"b": elo["b"]}, {**elo, "a": 1500.0}, {**elo, "c": 1500.0}):
-        assert len(differences("p", Shown(1, 1, 1, {"elo": rows}), kept)) == 1
+    kept = kept_of(1, ("a", "b"))
+    elo, sco = first_rows(kept, "elo"), first_rows(kept, "sco")
+    assert differences("p", Shown(1, 1, 1, {"elo": elo, "sco": sco}), kept) == []
+    assert differences("p", Shown(1, 1, 0, {"elo": elo, "sco": sco}), kept) == ["p: the stream shows 0 outcomes, not 1"]
+    settled = {agent: (False, rating) for agent, (_, rating) in elo.items()}
+    for rows in ({"a": elo["a"]}, {"b": elo["b"]}, {**elo, "a": (True, 1500.0)}, {**elo, "c": (True, 1500.0)}, settled, {}):
+        assert len(differences("p", Shown(1, 1, 1, {"elo": rows, "sco": sco}), kept)) == 1
+    assert len(differences("p", Shown(1, 1, 1, {"elo": elo}), kept)) == 1, "a board that was never sent"
+
+
+def test_the_first_rows_of_a_large_board_are_those_of_settled_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer with the highest rating is below the agents with a rank, so a reader of the first rows may lack it."""
+    monkeypatch.setattr(stream_readers, "ROWS", 3)
+    kept = kept_of(12, ("a", "b"), ("c", "d"))
+    for agent, rating in (("new", 1900.0), ("newer", 1200.0)):
+        kept.ratings.elo[agent], kept.ratings.sco[agent], kept.ratings.activity[agent] = rating, rating, 2
+    held = {method: first_rows(kept, method, 3) for method in ("elo", "sco")}
+    assert "new" not in held["elo"]
+    assert differences("p", Shown(1, 1, kept.outcomes, held), kept) == []
+    best_first = {**{agent: row for agent, row in held["elo"].items() if agent != "d"}, "new": (True, 1900.0)}
+    (complaint,) = differences("p", Shown(1, 1, kept.outcomes, {**held, "elo": dict(list(best_first.items())[-3:])}), kept)
+    assert "lacks" in complaint

@@ -14,6 +14,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.beliefs import Belief, BeliefModel
 from services.backends import open_log
 from services.boards.history import kept
+from services.boards.result import AgentRow
 from services.boards.slice_boards import SliceDimension, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreError
 from services.boards.store.redis import RedisStore
@@ -64,6 +65,16 @@ def fill(folder: Path, url: str) -> None:
     known = LiveBoard(["ann", "bob"], [1600.0, 1400.0], [Belief(50.0), Belief(200.0)], provisional=[False, True])
     model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0)}
     store.live.publish(head_of("club", online=["glicko2"], beliefs=model), 1, {"glicko2": known, ACTIVITY: LiveBoard(["ann"], [10.0])})
+    for pool, numbers in {"arena": {"outcomes": 12, "opponents": 1}, "suite": {"outcomes": 4}}.items():
+        rows = [
+            AgentRow(agent="ann", rating=2.0, rank=1, outcomes=20),
+            AgentRow(agent="bob", rating=3.0, rank=None, provisional=True, **numbers),
+        ]
+        board = solved_of(pool, method="copeland")
+        board = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, ranked=1))
+        store.live.publish(head_of(pool, online=[]), 1, {})
+        store.solved.publish(board)
+        store.solved.publish_history(pool, "copeland", [kept(board)])
     store.close()
 
 
@@ -88,6 +99,17 @@ def test_the_table_shows_names_as_they_are(data: Path) -> None:
     ranks = [line.strip("│ ").split("│")[0].strip() for line in output.splitlines() if line.startswith("│")]
     assert ranks == ["1", "?"], "also if its rating is higher"
     assert "? provisional, without a rank: fewer than 10 outcomes; 1 of 2 agents have ranks" in " ".join(output.split())
+
+
+@pytest.mark.parametrize(
+    ("pool", "lacks"),
+    [("arena", "fewer than 10 outcomes or 2 opponents"), ("suite", "fewer than 10 outcomes and not a score on every task")],
+)
+def test_a_solved_board_says_what_agents_without_a_rank_lack(data: Path, pool: str, lacks: str) -> None:
+    flat = " ".join(run(data, "--pool", pool, "--method", "copeland").split())
+    assert f"? provisional, without a rank: {lacks}; 1 of 2 agents have ranks" in flat
+    then = " ".join(run(data, "--pool", pool, "--method", "copeland", "--position", "0").split())
+    assert "? provisional, without a rank: too little evidence at that time; 1 of 2 agents have ranks" in then
 
 
 def test_a_solved_board_says_of_how_many_outcomes_it_is(data: Path) -> None:

@@ -120,6 +120,19 @@ class LiveBoards:
         check_window(0, count)
         return self._pages(head, methods, scripts.AROUND, [agent, count])
 
+    def nearest(self, head: PoolHead, method: str, agent: str, count: int) -> list[AgentRow]:
+        """Rows of the agents nearest to one by rating, on a live board of the pool of `head`; empty if the agent is not on the board.
+
+        They contain the `count` nearest ones, provisional or not: up to `count` better ones and `count` others of each part of the board,
+        and perhaps the agent itself.
+        """
+        check_window(0, count)
+        if not head.has_board(method):
+            return []
+        keys = self._page_keys(head, method)
+        answers = self._redis.calls([(scripts.NEAREST, keys, [agent, count, part]) for part in ("settled", "provisional")])
+        return [row for answer in answers if answer is not None for row in _page(head, method, answer).rows]
+
     def rows_of(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[BoardPage | None]:
         """A page of one row for each agent, of a live board of the pool of `head`; None for agents that are not on the board."""
         if not head.stores(method):

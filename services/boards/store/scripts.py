@@ -208,6 +208,22 @@ return page(start, stop, ranked, total)
 """Reads rows of a live board with an agent in the middle. KEYS and answer as PAGE. ARGV: agent, count. Returns nil if the agent is not on
 the board."""
 
+NEAREST: Final = _script(
+    _PAGE
+    + """
+local score = redis.call('ZSCORE', KEYS[1], ARGV[1]) or redis.call('ZSCORE', KEYS[2], ARGV[1])
+if not score then return false end
+local most, ranked, provisional = tonumber(ARGV[2]), redis.call('ZCARD', KEYS[1]), redis.call('ZCARD', KEYS[2])
+local first, last, set = 0, ranked, KEYS[1]
+if ARGV[3] == 'provisional' then first, last, set = ranked, ranked + provisional, KEYS[2] end
+local index = first + redis.call('ZCOUNT', set, '-inf', '(' .. score)
+return page(math.max(first, index - most), math.min(last - 1, index + most), ranked, ranked + provisional)
+"""
+)
+"""Reads the rows of a live board that are nearest to an agent by rating, among the settled or among the provisional agents: at most as many
+better ones as asked for, and one more of the others, which may be the agent itself. KEYS and answer as PAGE. ARGV: agent, most,
+'settled' or 'provisional'. Returns nil if the agent is not on the board."""
+
 FLIP: Final = _script(
     """
 local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version', 'sequence')
@@ -360,6 +376,7 @@ ALL: Final[Mapping[str, str]] = MappingProxyType(
             REPLACE,
             APPEND,
             EVERY_OTHER,
+            NEAREST,
             SOLVED_AROUND,
             STRENGTHS,
             BEAT,

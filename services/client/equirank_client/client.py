@@ -146,8 +146,8 @@ class Client(Connection):
     def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None, slice: str | None = None) -> FairOpponents:
         r"""Return the opponents whose next game with an agent is expected to be most even, the most even first.
 
-        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
-        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        They are chosen among the agents nearest to it by rating, provisional ones included. Hidden agents are left out. Percent-encode the
+        name, including slashes. With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), FairOpponents)
 
     def get_matchups(self, pool: str, *, agents: Sequence[str], method: str, slice: str | None = None) -> Matchups:
@@ -413,8 +413,8 @@ class AsyncClient(AsyncConnection):
     async def list_fair_opponents(self, pool: str, agent: str, *, count: int | None = None, method: str | None = None, slice: str | None = None) -> FairOpponents:
         r"""Return the opponents whose next game with an agent is expected to be most even, the most even first.
 
-        They are chosen among the agents next to it on the board. Percent-encode the name, including slashes. Hidden agents are left out.
-        With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
+        They are chosen among the agents nearest to it by rating, provisional ones included. Hidden agents are left out. Percent-encode the
+        name, including slashes. With `slice`: by ratings in the slice, with the scale and the record of the pool's forecasts."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/fair-opponents", pool=pool, agent=agent), query={'count': count, 'method': method, 'slice': slice}, accept='application/json', repeatable=True), FairOpponents)
 
     async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str, slice: str | None = None) -> Matchups:

@@ -775,7 +775,7 @@ class FairOpponent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     Attributes:
         agent: Name of the opponent.
         rating: Its rating by the method of the answer.
-        rank: Its rank by this method.
+        rank: Its rank by this method; None if it is provisional.
         provisional: Whether it has too little evidence for a rank.
         expected_score: Expected score of the agent of the request in its next game against the opponent; 1/2 is even.
         tie: Probability of a tie.
@@ -2299,8 +2299,8 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         direction: `down`: a worse rank; `up`: a better one.
-        rank: Rank now.
-        rank_after: Rank without the set.
+        rank: Rank now, among all agents of the solve, provisional ones included.
+        rank_after: Rank without the set, among the same agents.
         count: Size of the set; 0 if no set is given.
         unit: What is counted: `outcomes`, `results of pairs` (of games with more than two sides) or `tasks`.
         results: The removed outcomes.

@@ -43,11 +43,12 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
     def add_to(self, row: AgentRow) -> AgentRow:
         """The agent's row with its intervals: the percentiles, extended to contain the estimate and `reach` on both sides of it.
 
+        A row without a rank gets no interval of ranks.
+
         Percentile intervals alone cover the true value less often than their level, because the bias of resampling moves their center in
         the direction opposite to the bias of the estimate. The union of both intervals has at least the coverage of each of them.
         """
-        rank_low, rank_high = self.rank_low, self.rank_high
-        ranks = (rank_low, rank_high) if row.rank is None else (min(rank_low, row.rank), max(rank_high, row.rank))
+        ranks = (None, None) if row.rank is None else (min(self.rank_low, row.rank), max(self.rank_high, row.rank))
         if row.rating is None or self.low is None or self.high is None:
             return msgspec.structs.replace(row, low=self.low, high=self.high, rank_low=ranks[0], rank_high=ranks[1])
         least, most = min(self.possible[0], row.rating), max(self.possible[1], row.rating)
@@ -93,7 +94,7 @@ def seed_of(pool: str, position: int, method: str) -> int:
 
 
 class Replication(Refits):
-    """Replicates of one solve so far, with facts about the problem.
+    """Replicates of one solve so far, with facts about the problem. Ranks are among the agents that have a rank in the result.
 
     Attributes:
         facts: Facts about the problem that is resampled. It may be newer than the result, so agents may differ.
@@ -102,12 +103,13 @@ class Replication(Refits):
     def __init__(self, facts: Facts, result: SolveResult, seconds: float) -> None:
         """Begin without replicates. Raises `InputError` if there are too many agents."""
         at = {name: i for i, name in enumerate(facts.names)}
-        ratings = np.full(len(at), np.nan)
-        for row in result.agents:
-            if row.agent in at and row.rating is not None:
-                ratings[at[row.agent]] = row.rating
-        top = np.array([at[row.agent] for row in result.agents[:TOP] if row.agent in at], np.int64)
-        super().__init__(ratings, top, seconds, units=facts.units, differences=facts.differences)
+        ratings, ranked = np.full(len(at), np.nan), np.ones(len(at), np.bool_)
+        rows = [(at[row.agent], row) for row in result.agents if row.agent in at]
+        for i, row in rows:
+            ratings[i] = np.nan if row.rating is None else row.rating
+            ranked[i] = row.rank is not None
+        top = np.array([i for i, row in rows if row.rating is not None and ranked[i]][:TOP], np.int64)
+        super().__init__(ratings, top, seconds, units=facts.units, differences=facts.differences, ranked=ranked)
         self.facts = facts
 
 
@@ -122,7 +124,8 @@ def add_intervals(
         method: The solved method.
         problem: The problem that was solved.
         parameters: Parameters of the solve.
-        result: What `methods.solve` returned for these arguments.
+        result: What `methods.solve` returned for these arguments, or what `settled_first` made of it: a pool's solve has tried the normal
+            intervals then.
         seconds: Time limit for all replicates.
         seed: Base seed of the replicates; None for a seed that depends only on the method.
 
@@ -131,7 +134,7 @@ def add_intervals(
     """
     if isinstance(result.intervals, Intervals):
         return result
-    if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
+    if result.ranked is msgspec.UNSET and (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
         return normal
     prepared = taken(method, problem, parameters)
     source = resampling(prepared.problem, prepared.method, prepared.values)

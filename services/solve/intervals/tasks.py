@@ -4,7 +4,6 @@ from contextlib import closing
 
 import msgspec
 
-from services.boards.evidence import all_ranked, settled_first
 from services.boards.result import Intervals
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
@@ -55,8 +54,7 @@ def add_and_publish(url: str, entry: bytes, method: str, _: Parameters, memory: 
             arrays = checkpoints.read_pool(pool, mapped=True)
             problem = with_groups(methods.problem_for(method, Kind(pool.kind), arrays), arrays)
             seed = seed_of(pool.pool, board.position, method)
-            of_all = add_intervals(method, problem, board.parameters, all_ranked(board.result), to.interval_seconds, seed)
-            result = of_all if board.result.ranked is msgspec.UNSET else settled_first(of_all)
+            result = add_intervals(method, problem, board.parameters, board.result, to.interval_seconds, seed)
     except (BadObject, OSError):
         raise
     except Exception as error:  # noqa: BLE001 - readers see the reason, and the board stays

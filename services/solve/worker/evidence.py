@@ -31,13 +31,19 @@ def by_evidence(result: SolveResult, arrays: Mapping[str, NDArray[Any]], given: 
         met, n = given.counts, len(given.names)
         numbers = np.bincount(met.first, minlength=n) + np.bincount(met.second, minlength=n)
         opponents = dict(zip(given.names, numbers.tolist(), strict=True))
-    total, tasks = len(result.agents), len(given.tasks) if isinstance(given, ScoresInput) else None
+    total, complete = len(result.agents), _on_every_task(given)
 
     def marked(row: AgentRow) -> AgentRow:
         numbers = outcomes.get(row.agent), opponents.get(row.agent)
-        lacks = limits.lacks_evidence(*numbers, total, tasks)
+        lacks = limits.lacks_evidence(*numbers, total, complete=row.agent in complete)
         return msgspec.structs.replace(row, outcomes=numbers[0], opponents=numbers[1], provisional=lacks)
 
-    needed = limits.outcomes if tasks is None else min(limits.outcomes, tasks)
-    why = reason(needed, min(limits.opponents, total - 1) if opponents else 0)
+    why = reason(limits.outcomes, min(limits.opponents, total - 1) if opponents else 0, tasks=isinstance(given, ScoresInput))
     return settled_first(msgspec.structs.replace(result, agents=[marked(row) for row in result.agents]), why)
+
+
+def _on_every_task(given: Problem) -> set[str]:
+    """Agents with a score on every task of a table of scores; empty for other problems."""
+    if not isinstance(given, ScoresInput):
+        return set()
+    return {given.names[i] for i in np.flatnonzero(given.activity == len(given.tasks)).tolist()}

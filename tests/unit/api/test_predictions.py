@@ -346,6 +346,27 @@ def test_fair_opponents_of_a_large_pool_are_the_nearest_of_all(pool: Running) ->
         assert [row["rating"] for row in answer["opponents"]] == [own[name] for name in nearest]
 
 
+def test_fair_opponents_are_the_nearest_by_rating_on_both_parts_of_a_board(pool: Running) -> None:
+    """A newcomer plays agents of its strength, not the last ones of the board below which it is listed."""
+    names = [f"agent-{i:03}" for i in range(90)]
+    rng = np.random.default_rng(2)
+    ratings = rng.normal(1500.0, 200.0, len(names)).round(-1).tolist()  # many are equal
+    marks = (rng.random(len(names)) < 0.3).tolist()
+    head = pool.store.live.head("blitz")
+    assert head is not None
+    board = LiveBoard(names, ratings, total=len(names), provisional=marks)
+    counts = LiveBoard(names, [4.0 if mark else 40.0 for mark in marks], total=len(names))
+    assert pool.store.live.publish(msgspec.structs.replace(head, online=["elo"], position=10), 1, {"elo": board, ACTIVITY: counts})
+    own = dict(zip(names, ratings, strict=True))
+    for agent in names:
+        opponents = fair(pool, agent, count=7)["opponents"]
+        assert agent not in [row["agent"] for row in opponents]
+        nearest = sorted(abs(own[name] - own[agent]) for name in names if name != agent)[:7]
+        assert [abs(own[row["agent"]] - own[agent]) for row in opponents] == nearest
+        for row in opponents:
+            assert row["provisional"] is (row["rank"] is None) is marks[names.index(row["agent"])]
+
+
 def test_the_leading_method_chooses_fair_opponents_if_it_forecasts(pool: Running) -> None:
     assert fair(pool)["method"] == "elo"
     chosen = {"kind": "games", "fold": {"online": {"elo": {}, "weng_lin": {}, "melo": {}}}}

@@ -273,14 +273,14 @@ def test_parameters_that_do_not_go_with_the_choice_are_refused(played: Running, 
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "opponents", "total", "tasks", "lacks"),
+    ("outcomes", "opponents", "total", "complete", "lacks"),
     [
-        (9, 5, 10, None, True), (10, 1, 10, None, True), (10, 2, 10, None, False), (10, 1, 2, None, False), (None, None, 10, None, False),
-        (10, None, 10, None, False), (4, None, 10, 5, True), (5, None, 10, 5, False), (9, None, 10, 53, True), (10, None, 10, 53, False),
+        (9, 5, 10, False, True), (10, 1, 10, False, True), (10, 2, 10, False, False), (10, 1, 2, False, False),
+        (None, None, 10, False, False), (10, None, 10, False, False), (4, None, 10, False, True), (4, None, 10, True, False),
     ],
 )  # fmt: skip
-def test_who_lacks_evidence(outcomes: int | None, opponents: int | None, total: int, tasks: int | None, *, lacks: bool) -> None:
-    assert PROVISIONAL.lacks_evidence(outcomes, opponents, total, tasks) is lacks
+def test_who_lacks_evidence(outcomes: int | None, opponents: int | None, total: int, *, complete: bool, lacks: bool) -> None:
+    assert PROVISIONAL.lacks_evidence(outcomes, opponents, total, complete=complete) is lacks
 
 
 def test_rows_are_those_of_the_schema(played: Running) -> None:

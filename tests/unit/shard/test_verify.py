@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -10,7 +11,7 @@ from services.admin import verify
 from services.admin.verify import verify_partition
 from services.archive.history import ArchiveFails
 from services.boards.result import AgentRow
-from services.boards.store.protocol import BoardPage, LiveBoard, PoolHead
+from services.boards.store.protocol import ACTIVITY, BoardPage, LiveBoard, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
@@ -75,7 +76,8 @@ class Store:
         head, boards = self.states[self.shown]
         board = boards[method]
         order = np.argsort(-np.array(board.values), kind="stable").tolist()[start : start + count]
-        rows = [AgentRow(agent=board.names[i], rating=board.values[i], rank=1) for i in order]
+        marks = board.provisional or [False] * len(board.names)
+        rows = [AgentRow(agent=board.names[i], rating=board.values[i], rank=None if marks[i] else 1, provisional=marks[i]) for i in order]
         return BoardPage(head, method, len(board.names), len(board.names), rows, "")
 
 
@@ -127,11 +129,32 @@ def test_a_store_that_shows_another_value_differs_after_it_was_read_again(
     checkpoints, store = behind
     store.shown = 1
     board = store.states[1][1]["elo"]
-    store.states[1][1]["elo"] = LiveBoard(board.names, [*board.values[:-1], board.values[-1] + 1.0])
+    store.states[1][1]["elo"] = board._replace(values=[*board.values[:-1], board.values[-1] + 1.0])
     clock = Clock()
     monkeypatch.setattr(verify, "time", clock)
     assert "1 agents differ on elo" in (differences(log, checkpoints, store)["live boards"] or "")
     assert clock.now == verify.WRITING_SECONDS
+
+
+@pytest.mark.parametrize("limit", [10, 100, None], ids=["the setting", "another one", "an earlier release"])
+def test_agents_on_the_wrong_part_of_a_board_differ(
+    log: Log, behind: tuple[CheckpointStore, Store], monkeypatch: pytest.MonkeyPatch, limit: int | None
+) -> None:
+    """The head says by which number of outcomes its boards were separated."""
+    checkpoints, store = behind
+    store.shown = 1
+    head, boards = store.states[1]
+    played = dict(zip(boards[ACTIVITY].names, boards[ACTIVITY].values, strict=True))
+    assert 10 < min(played.values()) < max(played.values()) < 100
+    marks = {method: [played[name] < (limit or 0) for name in board.names] for method, board in boards.items() if method != ACTIVITY}
+    right = {method: board._replace(provisional=marks.get(method, ())) for method, board in boards.items()}
+    monkeypatch.setattr(verify, "time", Clock())
+    store.states[1] = msgspec.structs.replace(head, provisional_outcomes=limit), right
+    assert differences(log, checkpoints, store)["live boards"] is None
+    wrong = [not marks["elo"][0], *marks["elo"][1:]]
+    store.states[1] = store.states[1][0], {**right, "elo": right["elo"]._replace(provisional=wrong)}
+    assert "1 agents differ on elo" in (differences(log, checkpoints, store)["live boards"] or "")
+    assert "provisional" in (differences(log, checkpoints, store)["live boards"] or "")
 
 
 def test_rows_whose_head_is_written_later_are_no_difference(

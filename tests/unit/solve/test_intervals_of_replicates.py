@@ -2,8 +2,12 @@
 
 from itertools import count
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ratings_core.analysis.resampling import PairGroups
 from ratings_core.errors import InputError
@@ -11,10 +15,11 @@ from ratings_core.methods import registry
 from ratings_core.methods.refits import LEAST, MOST, Sample, most_of, sample
 from ratings_core.methods.resampling import normal_reach, resampling
 from ratings_core.problems.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
+from ratings_core.ranking import Ranking
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolveResult
-from services.solve.intervals.replicates import Ends, Facts, Replication, about, add_intervals, measured, seed_of
+from services.solve.intervals.replicates import Ends, Facts, Replication, about, add_intervals, measured, seed_of, with_ends
 from services.solve.registry import methods
 
 TEAMS = ("Argentina", "Brazil", "England", "Germany", "South Korea", "Sweden")
@@ -196,17 +201,48 @@ def test_ranks_of_equal_agents_are_open(method: str) -> None:
     assert {row.rank_low for row in rows} == {1}
 
 
+BOARD = SolveResult(
+    method="copeland", input="pairs", agents=[], seconds=0.0, status="optimal", certificate=CertificateRow(kind="exact", value=0.0)
+)
+
+
 def begun(agents: int, seconds: float, top: int = 2) -> Replication:
     """A replication without replicates. top: number of agents on the board."""
     names = tuple(map(str, range(agents)))
     rows = [AgentRow(agent=name, rating=-float(rank), rank=rank) for rank, name in enumerate(names[:top], 1)]
-    board = SolveResult(method="copeland", input="pairs", agents=rows, seconds=0.0, status="optimal",
-                        certificate=CertificateRow(kind="exact", value=0.0))  # fmt: skip
-    return Replication(Facts(names, Intervals(kind="cells"), 0.0), board, seconds)
+    return Replication(Facts(names, Intervals(kind="cells"), 0.0), msgspec.structs.replace(BOARD, agents=rows), seconds)
 
 
 def one(ranks: list[list[int]], seconds: float = 0.0, failed: int = 0) -> Sample:
     return Sample(-np.array(ranks, float), np.array(ranks, np.int64), failed, seconds)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 5), min_size=6, max_size=6), min_size=LEAST, max_size=LEAST + 8),
+    st.lists(st.booleans(), min_size=6, max_size=6),
+)
+def test_ranks_of_replicates_count_settled_agents_alone(ratings: list[list[int]], marks: list[bool]) -> None:
+    """As if the replicates had no provisional agents: an agent that is hardly known widens no interval of ranks of others."""
+    names, settled = tuple(map(str, range(6))), [i for i in range(6) if not marks[i]]
+    rows = [AgentRow(agent=name, rating=float(i), rank=None if marks[i] else 1, provisional=marks[i]) for i, name in enumerate(names)]
+    table, about = np.array(ratings, float), Intervals(kind="cells")
+    board = msgspec.structs.replace(BOARD, agents=rows, ranked=len(settled))
+    found = Replication(Facts(names, about, 0.0), board, 3600.0)
+    found.add(drawn(table))
+    ends = measured(found)[1]
+    if settled:
+        alone = msgspec.structs.replace(BOARD, agents=[rows[i] for i in settled])
+        expected = Replication(Facts(tuple(names[i] for i in settled), about, 0.0), alone, 3600.0)
+        expected.add(drawn(table[:, settled]))
+        for name, of_settled in measured(expected)[1].items():
+            assert (ends[name].rank_low, ends[name].rank_high) == (of_settled.rank_low, of_settled.rank_high)
+    for row in with_ends(rows, ends):
+        assert (row.rank_low is None) is (row.rank_high is None) is (row.rank is None)
+
+
+def drawn(ratings: NDArray[np.float64]) -> Sample:
+    """Replicates with these ratings (replicates, agents)."""
+    return Sample(ratings, np.array([Ranking.from_scores(row).rank for row in ratings], np.int64), 0, 0.0)
 
 
 def test_their_number_doubles_until_the_widest_rank_interval_of_the_top_stays() -> None:

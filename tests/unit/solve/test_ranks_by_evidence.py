@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.boards.evidence import TOO_LITTLE_EVIDENCE, all_ranked, few_outcomes, reason, settled_first
+from services.boards.evidence import TOO_LITTLE_EVIDENCE, few_outcomes, reason, settled_first
 from services.boards.history import kept, unpacked
 from services.boards.ranked_board import RankedBoard
 from services.boards.result import LOTTERY, AgentRow, CertificateRow, SolveResult
@@ -73,17 +73,6 @@ def test_intervals_of_ranks_contain_the_rank_and_are_no_wider(agents: Agents, sp
 
 
 @given(AGENTS)
-def test_ranks_among_all_agents_give_the_same_ranks_again(agents: Agents) -> None:
-    result = settled_first(result_of(agents), "why")
-    of_all = all_ranked(result)
-    assert [row.agent for row in of_all.agents] == [row.agent for row in result.agents]
-    assert {row.agent: row.rank for row in of_all.agents} == {row.agent: row.rank for row in result_of(agents).agents}
-    assert settled_first(of_all) == result, "also the reason"
-    before = result_of(agents)
-    assert all_ranked(before) is before, "a result of which nobody considered the evidence"
-
-
-@given(AGENTS)
 def test_insight_names_the_ranks_that_readers_see(agents: Agents) -> None:
     result = settled_first(result_of(agents))
     found = RankedBoard.of_board(msgspec.structs.replace(solved_of(method="copeland"), result=result))
@@ -107,9 +96,17 @@ def test_a_lottery_says_where_its_support_ends() -> None:
     assert "support_rows" not in settled_first(msgspec.structs.replace(result_of([(1, False)]), extra={"support": ["a00"]})).extra
 
 
+def test_rank_intervals_that_count_all_agents_are_on_no_board() -> None:
+    extra: dict[str, object] = {"rank_intervals": {"a00": (1, 2)}, "nu": 0.5}
+    assert settled_first(msgspec.structs.replace(result_of([(1, False), (2, True)]), extra=extra)).extra == {"nu": 0.5}
+
+
 def test_reasons_name_what_is_needed() -> None:
     assert reason(10) == "no agent has 10 outcomes yet, so all are provisional, without a rank"
-    assert "10 outcomes, against 2 opponents yet" in reason(10, 2)
+    assert "has 10 outcomes and 2 opponents yet" in reason(10, 2)
+    assert "has 1 outcome and 2 opponents yet" in reason(1, 2)
+    assert "has 2 opponents yet" in reason(0, 2)
+    assert "has 10 outcomes or a score on every task yet" in reason(10, tasks=True)
     assert reason(10, 1) == reason(10), "whoever has played has met one"
     assert few_outcomes([9, 10, 11], Provisional(10)).tolist() == [True, False, False]
     assert few_outcomes([0], Provisional(0)).tolist() == [False]
@@ -160,8 +157,11 @@ def test_a_seasons_first_games_give_no_proof() -> None:
 def test_a_score_on_every_task_is_evidence_enough() -> None:
     state = state_of(kind=Kind.SCORES)
     values = [{"v": 1, "id": f"t{i}", "pool": "p", "time": float(i), "task": f"t{i}", "scores": {"ann": 2.0, "bob": 1.0}} for i in range(3)]
-    values.append({"v": 1, "id": "late", "pool": "p", "time": 9.0, "task": "t0", "scores": {"cem": 3.0}})
+    values += [{"v": 1, "id": f"late{i}", "pool": "p", "time": 9.0, "task": "t0", "scores": {"cem": 3.0}} for i in range(4)]
     assert fold_events(state, decode([msgspec.json.encode(value) for value in values]).events) == []
     given_ = problem(Kind.SCORES, state.arrays())
     result = by_evidence(solve("copeland", given_), state.arrays(), given_, PROVISIONAL)
-    assert {row.agent: row.provisional for row in result.agents} == {"ann": False, "bob": False, "cem": True}
+    assert {row.agent: row.provisional for row in result.agents} == {"ann": False, "bob": False, "cem": True}, (
+        "four scores on one of three tasks are no score on every task"
+    )
+    assert {row.agent: row.outcomes for row in result.agents} == {"ann": 3, "bob": 3, "cem": 4}

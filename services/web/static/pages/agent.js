@@ -410,7 +410,7 @@ class Why extends Asked {
 function changed({ before, after, outcomes, moves, other_moves: others, other_effect: rest, no_moves: none }, why) {
   const shown = shower([before.rating, after.rating]);
   const decimals = Math.abs(after.rating ?? 0) >= 100 ? 1 : 3;
-  const rank = (/** @type {any} */ state) => (state.rank === null ? "" : `, rank ${whole(state.rank)}`);
+  const rank = (/** @type {any} */ state) => (state.rank === null ? "" : `, rank ${whole(state.rank)} of all agents`);
   const row = (/** @type {any} */ move) => html`<tr key=${`${move.agent} ${move.opponent}`}><th scope="row"><bdi>${nameOf(move.agent, why)}</bdi> – <bdi>${nameOf(move.opponent, why)}</bdi></th><td class="number">${whole(move.wins)}–${whole(move.ties)}–${whole(move.losses)}</td><td class="number">${signed(move.effect, decimals)}</td></tr>`;
   return html`<div class="change"><h3>Since then</h3><p>${shown(before.rating)}${rank(before)}, then ${count(outcomes, "outcome")} of the pool: ${shown(after.rating)}${rank(after)}.</p>${none ? html`<p class="soft">${none}.</p>` : null}
     ${moves.length ? html`<table><caption class="hidden">Results that moved the rating</caption><thead><tr><th scope="col">Results of</th><th scope="col" class="number">Won–tied–lost</th><th scope="col" class="number">Effect</th></tr></thead>
