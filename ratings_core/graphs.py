@@ -61,7 +61,7 @@ def _united(tails: Nodes, heads: Nodes, size: int) -> Labels:
     """
     parent = np.arange(size)
     for arc in range(len(tails)):
-        a, b = tails[arc], heads[arc]
+        a, b = np.int64(tails[arc]), np.int64(heads[arc])  # numba joins uint64 and int64 to float64
         while parent[a] != a:
             parent[a] = parent[parent[a]]
             a = parent[a]

@@ -76,9 +76,11 @@ class Comparison:
         checks.count("agents", agents, low=1)
         drawing = figure("plotting ranks")
         shown, methods = self._order()[:agents], list(self.ratings)
-        ranks = np.array([np.where(np.isnan(rating.ratings), np.nan, rating.ranking.rank) for rating in self.ratings.values()])
+        ranks = [_ranks(rating) for rating in self.ratings.values()]
         for i in shown:
-            drawing.add_scatter(x=methods, y=ranks[:, i], mode="lines+markers", name=self.names[i], marker={"size": 8})
+            drawing.add_scatter(
+                x=methods, y=[by_method[i] for by_method in ranks], mode="lines+markers", name=self.names[i], marker={"size": 8}
+            )
         first, last = (_names_at(ranks[end], shown, self.names) for end in (0, -1))
         for rank, tied in last.items():
             drawing.add_annotation(x=methods[-1], y=rank, text=_few(tied), xanchor="left", xshift=8, showarrow=False)
@@ -104,12 +106,13 @@ class Comparison:
         ids: list[int] = next(iter(self.ratings.values())).ranking.ids.tolist()
         return ids
 
-    def _mostly_tied(self) -> Iterator[tuple[str, int]]:
-        """Methods that give one rank to more than half of the agents, and the number of other agents."""
+    def _mostly_tied(self) -> Iterator[tuple[str, str]]:
+        """Methods that give one rank to more than half of the agents that they rate, and in words which ones they tie."""
         for method, rating in self.ratings.items():
-            apart = len(self.names) - int(np.bincount(rating.ranking.rank).max())
-            if len(self.names) > 2 and 2 * apart < len(self.names):
-                yield method, apart
+            ranks = rating.ranking.rank[~np.isnan(rating.ratings)]
+            if len(ranks) > 2 and 2 * (apart := len(ranks) - int(np.bincount(ranks).max())) < len(ranks):
+                tied = f"all but {apart}" if apart else "all"
+                yield method, tied if len(ranks) == len(self.names) else f"{tied} of the {len(ranks)} agents that it rates"
 
     def _remarks(self) -> list[str]:
         """What the tables of the methods say of agents without a rating and of groups: once if all say it, else with the method."""
@@ -127,13 +130,13 @@ class Comparison:
 
     def _rows(self) -> list[list[str]]:
         shown = self._order()[:SHOWN]
-        columns = [(rating.ratings, rating.ranking.rank) for rating in self.ratings.values()]
+        columns = [(rating.ratings, _ranks(rating)) for rating in self.ratings.values()]
         return [[self.names[i], *(cell for values, ranks in columns for cell in _cells(values[i], ranks[i]))] for i in shown]
 
     def _more(self) -> list[str]:
         methods = list(self.ratings)
         lines = [f"... and {len(self.names) - SHOWN} more"] if len(self.names) > SHOWN else []
-        lines += [f"{method} ties all but {n}; a pair that only one method ties counts half" for method, n in self._mostly_tied()]
+        lines += [f"{method} ties {tied}; a pair that only one method ties counts half" for method, tied in self._mostly_tied()]
         lines += self._remarks()
         pairs = [
             f"{first} and {second} " + ("-" if np.isnan(self.distances[i, j]) else f"{100 * self.distances[i, j]:.1f} %")
@@ -141,18 +144,26 @@ class Comparison:
             for j, second in enumerate(methods)
             if i < j
         ]
-        return [*lines, f"pairs of agents in another order: {', '.join(pairs)}"] if pairs else lines
+        of = "agents that both rate" if any(np.isnan(rating.ratings).any() for rating in self.ratings.values()) else "agents"
+        return [*lines, f"pairs of {of} in another order: {', '.join(pairs)}"] if pairs else lines
 
 
-def _cells(rating: float, rank: int) -> tuple[str, str]:
-    return (number(rating), "-" if np.isnan(rating) else str(rank))
+def _ranks(rating: Rating) -> list[int | None]:
+    """Rank of each agent; None without a rating."""
+    unrated = np.isnan(rating.ratings).tolist()
+    return [None if without else rank for rank, without in zip(rating.ranking.rank.tolist(), unrated, strict=True)]
 
 
-def _names_at(ranks: Floats, shown: Sequence[int], names: Sequence[str]) -> dict[int, list[str]]:
-    """Rank -> names of the shown agents with it. ranks: NaN for agents without a rating."""
+def _cells(rating: float, rank: int | None) -> tuple[str, str]:
+    return (number(rating), "-" if rank is None else str(rank))
+
+
+def _names_at(ranks: Sequence[int | None], shown: Sequence[int], names: Sequence[str]) -> dict[int, list[str]]:
+    """Rank -> names of the shown agents with it."""
     held: dict[int, list[str]] = {}
-    for i in (i for i in shown if not np.isnan(ranks[i])):
-        held.setdefault(int(ranks[i]), []).append(names[i])
+    for i in shown:
+        if (rank := ranks[i]) is not None:
+            held.setdefault(rank, []).append(names[i])
     return held
 
 
@@ -198,7 +209,7 @@ def _distances(ratings: Sequence[Rating]) -> Floats:
     for i, first in enumerate(ratings):
         for j, second in enumerate(ratings):
             if i < j:
-                both = np.isfinite(first.ratings) & np.isfinite(second.ratings)
+                both = ~(np.isnan(first.ratings) | np.isnan(second.ratings))
                 orders = [Ranking.from_scores(-one.ranking.rank[both].astype(np.float64)) for one in (first, second)]
                 table[i, j] = table[j, i] = normalised_kendall_tau(*orders) if both.sum() > 1 else np.nan
     return table

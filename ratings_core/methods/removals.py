@@ -13,6 +13,8 @@ from ratings_core.tallies import PairCounts
 
 Unit: TypeAlias = Literal["outcomes", "results of pairs", "tasks"]
 RESULTS: Final = ("won", "lost", "tied")
+_ROUNDING: Final = 1e-9
+"""Relative error of sums of thirds and other shares of weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,17 @@ def unit_of(method: Method, problem: Problem) -> Unit:
     return "outcomes" if two_sided and method.takes in (Takes.PAIRS, Takes.MARGINS) else "results of pairs"
 
 
+def weighs_more(problem: PairsInput, outcomes: int) -> bool:
+    """Whether some outcomes of a problem weigh more than 1: their weights have a larger sum than their number.
+
+    outcomes: Number of outcomes behind the problem. Sides of teams have no places, so outcomes with teams show it less often.
+    """
+    places = problem.places if isinstance(problem, GamesInput) else None
+    if places is None or bool((places.sides == 2).all()):
+        return float(cells(problem.counts).sum()) > outcomes
+    return float((places.weight / places.sides).sum()) > outcomes * (1 + _ROUNDING)
+
+
 def why_no_removals(method: Method, problem: Problem, outcomes: int | None = None) -> str | None:
     """Why single results cannot be removed from a problem; None if they can.
 
@@ -60,8 +73,7 @@ def why_no_removals(method: Method, problem: Problem, outcomes: int | None = Non
     counts = problem.counts
     if not all(bool((column == np.floor(column)).all()) for column in (counts.wins, counts.losses, counts.ties)):
         return "needs outcomes of weight 1: weights or a half-life give parts of outcomes"
-    weight = float(counts.wins.sum() + counts.losses.sum() + counts.ties.sum())
-    if outcomes is not None and unit_of(method, problem) == "outcomes" and weight > outcomes:
+    if outcomes is not None and weighs_more(problem, outcomes):
         return "needs outcomes of weight 1: some weigh more"
     return None
 

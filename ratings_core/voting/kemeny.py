@@ -18,8 +18,8 @@ from ratings_core.graphs import members
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.voting.condorcet import majority_components
-from ratings_core.voting.kemeny_cuts import bounded_order
-from ratings_core.voting.kemeny_search import gain_of, packing_bound, searched_order
+from ratings_core.voting.kemeny_cuts import good_order
+from ratings_core.voting.kemeny_search import gain_of
 from ratings_core.voting.kemeny_subsets import MOST_AGENTS, best_orders
 from ratings_core.voting.ties import Ints, Mask, TieRule, Voted, layers, linear, priority
 
@@ -123,12 +123,8 @@ def _ordered(M: Floats, ids: Ints, place: Ints, most_programs: int) -> _Part:
         before = np.zeros(M.shape, np.bool_)
         before[np.ix_(ids, ids)] = best.before
         return _Part(ids[best.order].tolist(), gain_of(within, best.order), best.gain, before, 0)
-    order = searched_order(within, place[ids])
-    gain, bound = gain_of(within, order), packing_bound(within)
-    if bound <= gain or len(ids) > _CUT_AGENTS:
-        return _Part(ids[order].tolist(), gain, bound, None, 0)
-    cut = bounded_order(within, order, most_programs)
-    return _Part(ids[cut.order].tolist(), cut.gain, min(bound, cut.bound), None, cut.programs)
+    found = good_order(within, place[ids], most_programs if len(ids) <= _CUT_AGENTS else 0)
+    return _Part(ids[found.order].tolist(), found.gain, found.bound, None, found.programs)
 
 
 def _above(M: Floats, parts: list[_Part]) -> Mask:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ratings_core.errors import SolverError
 from ratings_core.games.linear_program import new_model
 from ratings_core.solution import Floats
-from ratings_core.voting.kemeny_search import gain_of, improved
+from ratings_core.voting.kemeny_search import gain_of, improved, packing_bound, searched_order
 from ratings_core.voting.ties import Ints
 
 _VIOLATED: Final = 1e-6
@@ -31,6 +31,20 @@ class BoundedOrder(NamedTuple):
     gain: float
     bound: float
     programs: int
+
+
+def good_order(margins: Floats, place: Ints, most_programs: int) -> BoundedOrder:
+    """A good order with an upper bound of the gain: by local search and `packing_bound`, then by `bounded_order` if these differ.
+
+    margins: (k, k), antisymmetric; place: as in `searched_order`; most_programs: largest number of linear programs, none if it is 0.
+    Raises `SolverError` if HiGHS fails.
+    """
+    order, bound = searched_order(margins, place), packing_bound(margins)
+    gain = gain_of(margins, order)
+    if bound <= gain or most_programs < 1:
+        return BoundedOrder(order, gain, bound, 0)
+    cut = bounded_order(margins, order, most_programs)
+    return cut._replace(bound=min(bound, cut.bound))
 
 
 def bounded_order(margins: Floats, order: list[int], most_programs: int) -> BoundedOrder:

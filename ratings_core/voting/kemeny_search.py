@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ratings_core.kernels.compile import kernel
+from ratings_core.kernels.compile import unlocked
 from ratings_core.solution import Floats
 from ratings_core.voting.ties import Ints
 
@@ -38,7 +38,7 @@ def packing_bound(margins: Floats) -> float:
     return float(left.sum()) - 2 * float(_pack(left))
 
 
-@kernel
+@unlocked
 def _insert(margins: Floats, order: Ints, least: float) -> None:
     k, again = len(order), True
     while again:
@@ -61,7 +61,7 @@ def _insert(margins: Floats, order: Ints, least: float) -> None:
                 order[to], again = agent, True
 
 
-@kernel
+@unlocked
 def _pack(left: Floats) -> float:
     packed, k = 0.0, len(left)
     for a in range(k):

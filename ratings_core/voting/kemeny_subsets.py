@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.kernels.compile import kernel
+from ratings_core.kernels.compile import kernel, unlocked
 from ratings_core.solution import Floats
 from ratings_core.voting.ties import Ints, Mask
 
@@ -50,7 +50,7 @@ def _sums(rows: Floats) -> Floats:
     return np.ascontiguousarray(sums.T)
 
 
-@kernel
+@unlocked
 def _best(low: Floats, high: Floats, k: int, half: int) -> Floats:
     """Largest gain among the members of each set of agents, if these are placed first (2**k,)."""
     best = np.zeros(1 << k)
@@ -65,7 +65,7 @@ def _best(low: Floats, high: Floats, k: int, half: int) -> Floats:
     return best
 
 
-@kernel
+@unlocked
 def _optimal(best: Floats, low: Floats, high: Floats, k: int, half: int, slack: float) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Mark the sets that some best order starts with (2**k,), and for each agent the agents before it in some best order, as bits (k,)."""
     optimal, earlier = np.zeros(1 << k, np.bool_), np.zeros(k, np.int64)

@@ -270,18 +270,22 @@ class Disputed(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         agent: Name of the agent.
         high: Method that places the agent better.
-        high_place: Place on the board of method `high`, as near to `low_place` as its ties allow.
+        high_place: Its rank on the board of method `high`.
+        high_shared: Number of agents that have this rank there, itself included: 1 without a tie.
         low: Method that places the agent worse.
-        low_place: Place on the board of method `low`, as near to `high_place` as its ties allow.
-        places: Number of places by which they differ: the difference of the two places, or less if one of the boards does not rate some
-            agents and they differ less in the order of the agents that both rate.
+        low_place: Its rank on the board of method `low`.
+        low_shared: Number of agents that have this rank there.
+        places: Number of places by which they differ for every way of breaking ties, on the boards and in the order of the agents that both
+            rate: the smaller one of the two.
     """
 
     agent: str
     high: str
     high_place: int
+    high_shared: int = 1
     low: str
     low_place: int
+    low_shared: int = 1
     places: int
 
 

@@ -38,7 +38,7 @@ from services.cli.top import Format
 from services.runtime.settings import Settings
 
 _SHOWN: Final = 5
-_NO_SHARE: Final = 5e-4
+_SMALL_SHARE: Final = 5e-4
 """Shares below it would be written as 0.0%."""
 PartT = TypeVar("PartT", bound=Finding)
 
@@ -153,8 +153,13 @@ def _cyclicity(part: Cyclicity) -> Iterator[str]:
 
 def _contradicted(share: float, least: float | None) -> str:
     """The share that the best order contradicts, or its bounds if they differ in what is shown."""
-    high, low = f"{share:.1%}", f"{share if least is None else least:.1%}"
-    return high if high == low else f"{low} to {high}"
+    high, low = _share(share), _share(share if least is None else least)
+    return high if high == low else f"at most {high}" if (least or 0.0) < _SMALL_SHARE else f"{low} to {high}"
+
+
+def _share(share: float) -> str:
+    """A share in words: none that is above 0 is 0.0%."""
+    return "less than 0.1%" if 0.0 < share < _SMALL_SHARE else f"{share:.1%}"
 
 
 def _order(part: Order) -> Iterator[str]:
@@ -227,7 +232,8 @@ def _top(part: Top) -> Iterator[str]:
 
 def _disagreement(part: Disagreement) -> Iterator[str]:
     for row in part.disputed[:_SHOWN]:
-        yield f"{row.agent}: place {row.high_place} by {row.high}, {row.low_place} by {row.low}"
+        high, low = _place(row.high_place, row.high_shared), _place(row.low_place, row.low_shared)
+        yield f"{row.agent}: place {high} by {row.high}, {low} by {row.low}"
     if not any(pair.kendall for pair in part.distances):
         yield "none: all boards order the agents that they rank alike"
     elif not part.disputed and not any(pair.opposite is None or pair.opposite > 0 for pair in part.distances):
@@ -235,6 +241,10 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
     else:
         yield f"{' and '.join(part.distances[0].methods)} differ most: they {_orders(part.distances[0])}"
     yield from _not_compared(part)
+
+
+def _place(place: int, shared: int) -> str:
+    return f"{place} (shared by {shared})" if shared > 1 else str(place)
 
 
 def _not_compared(part: Disagreement) -> Iterator[str]:
@@ -252,8 +262,10 @@ def _orders(pair: Distance) -> str:
     """How two methods order the pairs of agents, in the words of the page."""
     if pair.opposite is None:
         return f"order {pair.kendall:.1%} of the pairs of agents differently, where a pair that only one of them ties counts as half"
-    pairs = "no pair" if pair.opposite < _NO_SHARE else f"{pair.opposite:.1%} of the pairs"
-    return f"order {pairs} of agents oppositely" + (f"; {pair.tied:.1%} of the pairs are tied by one of the two alone" if pair.tied else "")
+    pairs = f"{_share(pair.opposite)} of the pairs" if pair.opposite else "no pair"
+    return f"order {pairs} of agents oppositely" + (
+        f"; {_share(pair.tied)} of the pairs are tied by one of the two alone" if pair.tied else ""
+    )
 
 
 def _forecasts(part: Prequential) -> Iterator[str]:

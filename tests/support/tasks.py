@@ -115,7 +115,7 @@ ARENA: Final = (
         "rank agent rating",
     ),
     Task("Which mixture of models does no model beat?", 'client.get_board("battles", "maximal_lottery").rows', "agent rating"),
-    Task("Are there cycles, or no single order?", 'client.get_insight("battles").findings.cyclicity', "within_noise"),
+    Task("Are there cycles, or no single order?", 'client.get_insight("battles").findings.cyclicity', "against_order within_noise"),
     Task(
         "Would a few other results change a model's rank?",
         'client.explain_rating("battles", "bradley_terry", "borealis", flips=True).flips',

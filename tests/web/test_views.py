@@ -142,6 +142,22 @@ def test_methods_that_do_not_apply_are_not_among_the_others(played: Running, bro
         assert page.complaints() == []
 
 
+def test_cycles_without_a_test_say_so_and_unproven_orders_have_bounds(played: Running, browser: Browser) -> None:
+    board = insight_board("cup")
+    extra = board.result.extra
+    cycles = {**extra["cycles"], "untested": "weights", "cycles": [{**one, "proven": None} for one in extra["cycles"]["cycles"]]}
+    cyclicity = {**extra["cyclicity"], "against_order": 0.25, "against_order_least": 0.125}
+    result = msgspec.structs.replace(board.result, extra={**extra, "cycles": cycles, "cyclicity": cyclicity})
+    assert played.store.solved.publish(msgspec.structs.replace(board, result=result, position=60))
+    with browser.page(played.url, "/pools/cup?view=cycles") as page:
+        page.wait("These cycles are not tested against chance: weights.", "The best order contradicts 12.5 % to 25.0 % of")
+        page.go("/pools/cup?view=insight")
+        page.wait("the best order contradicts 12.5 % to 25.0 % of", "not tested against chance: weights")
+        page.go("/pools/cup?view=methods")
+        page.wait("Head-to-head majorities form cycles here, which are not tested against chance.")
+        assert page.complaints() == []
+
+
 def test_copies_are_listed(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?view=copies") as page:
         page.wait("Agents with equal results", "rock-copy", "None: no two names look alike")
@@ -346,6 +362,8 @@ def test_views_have_display_names_and_say_that_hidden_agents_are_left_out(played
         assert played.client.patch("/v1/pools/cup/agents/rock-copy", json={"hidden": True}).status_code == 200
         page.go("/pools/cup?view=cycles")
         page.wait("None that can be shown: 1 hidden agent is left out.")
+        page.go("/pools/cup?view=insight")
+        page.wait("none that can be shown: a hidden agent is part of each")
         page.go("/pools/cup?view=copies")
         page.wait("1 hidden agent is left out.", "None: no two agents have equal results")
         assert page.complaints() == []

@@ -13,6 +13,7 @@ from ratings_core.analysis.insight import NEAR_AGENTS, Insight
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.games.clones import CloneClasses, clone_classes
 from ratings_core.margins import posterior_margins
+from ratings_core.methods.removals import cells, weighs_more
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput, sparse_margins
 from ratings_core.ranking import Ranking
@@ -195,16 +196,19 @@ def _scores(board: RankedBoard, names: Sequence[str]) -> list[float]:
 
 def _disputed(differences: places.Disagreement, names: Sequence[str], methods: Sequence[str]) -> list[findings.Disputed]:
     furthest = [i for i in np.argsort(-differences.places, kind="stable")[:SHOWN].tolist() if differences.places[i]]
+    shared = differences.last - differences.first + 1
     return [
         findings.Disputed(
             agent=names[i],
-            high=methods[differences.high[i]],
-            high_place=int(differences.last[differences.high[i], i]),
-            low=methods[differences.low[i]],
-            low_place=int(differences.first[differences.low[i], i]),
+            high=methods[high],
+            high_place=int(differences.first[high, i]),
+            high_shared=int(shared[high, i]),
+            low=methods[low],
+            low_place=int(differences.first[low, i]),
+            low_shared=int(shared[low, i]),
             places=int(differences.places[i]),
         )
-        for i in furthest
+        for i, high, low in ((i, differences.high[i], differences.low[i]) for i in furthest)
     ]
 
 
@@ -298,11 +302,8 @@ def other_weights(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:
     """
     if isinstance(taken, ScoresInput):
         return None
-    counts = taken.counts
-    games = counts.wins + counts.losses + counts.ties
-    integral = all((column == np.floor(column)).all() for column in (counts.wins, counts.losses, counts.ties))
-    two_sided = bool((taken.places.sides == 2).all())
-    if integral and not (two_sided and games.sum() > outcomes):
+    results = cells(taken.counts)
+    if (results == np.floor(results)).all() and not weighs_more(taken, outcomes):
         return None
     return "outcomes do not all have weight 1, so margins are not numbers of outcomes"
 

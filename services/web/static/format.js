@@ -46,6 +46,11 @@ export function percent(share, decimals = 1) {
   return `${(100 * share).toFixed(decimals)} %`;
 }
 
+/** A share that is above 0 is never written as 0.0 %. @param {number} share @returns {string} */
+export function shareOf(share) {
+  return share > 0 && share < 5e-4 ? "less than 0.1 %" : percent(share);
+}
+
 /** @param {number} number */
 export function whole(number) {
   return Number(number.toFixed(2)).toLocaleString("en");

@@ -1,5 +1,5 @@
 // What a reader has to know of each method: its title, what it answers, and which one leads a pool's page.
-import { percent, whole } from "./format.js";
+import { shareOf, whole } from "./format.js";
 
 /** @type {Record<string, string>} */
 export const TITLES = {
@@ -80,9 +80,21 @@ export function rankOf(one) {
  * @param {{kendall: number, tied?: number | null}} distance Of the insight. @returns {string} In words, to follow a name of the two.
  */
 export function ordersOf({ kendall, tied }) {
-  if (tied === null || tied === undefined) return `order ${percent(kendall)} of the pairs of agents differently, where a pair that only one of them ties counts as half`;
+  if (tied === null || tied === undefined) return `order ${shareOf(kendall)} of the pairs of agents differently, where a pair that only one of them ties counts as half`;
   const opposite = Math.max(0, kendall - tied / 2);
-  return `order ${opposite < 5e-4 ? "no pair" : `${percent(opposite)} of the pairs`} of agents oppositely${tied ? `; ${percent(tied)} of the pairs are tied by one of the two alone` : ""}`;
+  return `order ${opposite ? `${shareOf(opposite)} of the pairs` : "no pair"} of agents oppositely${tied ? `; ${shareOf(tied)} of the pairs are tied by one of the two alone` : ""}`;
+}
+
+/** The ranks of an agent on the boards of two methods. @param {any} one A disputed agent of the insight. @returns {string} */
+export function disputedSays(one) {
+  const place = (/** @type {number} */ rank, /** @type {number | undefined} */ shared) => `${whole(rank)}${shared && shared > 1 ? ` (shared by ${whole(shared)})` : ""}`;
+  return `place ${place(one.high_place, one.high_shared)} by ${title(one.high)}, ${place(one.low_place, one.low_shared)} by ${title(one.low)}`;
+}
+
+/** What of the majorities' margins the best order contradicts: a share, or its bounds. @param {any} part `cyclicity` of the insight. @returns {string} */
+export function contradicted({ against_order: share, against_order_least: least }) {
+  const [high, low] = [shareOf(share), shareOf(least ?? share)];
+  return high === low ? high : (least ?? 0) < 5e-4 ? `at most ${high}` : `${low} to ${high}`;
 }
 
 /** @param {any} findings Findings of the insight. @returns {any | null} The strongest cycle that is proven; null if chance can explain all. */

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from ratings_core.errors import InputError
-from services.boards.findings import Disagreement, Disputed, Distance, ThinLeaders
+from services.boards.findings import Cyclicity, Disagreement, Disputed, Distance, ThinLeaders
 from services.boards.insight import Insight
 from services.boards.reading import board as board_of
 from services.boards.result import CertificateRow, SolvedBoard, SolveResult
-from services.cli.insight import _disagreement, _leaders, find, none_yet, table
+from services.cli.insight import _cyclicity, _disagreement, _leaders, find, none_yet, table
 from services.runtime.settings import Settings
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
@@ -90,6 +90,7 @@ def test_boards_that_the_same_agents_lead_share_a_line() -> None:
     [
         (0.4, 0.8, "order no pair of agents oppositely; 80.0% of the pairs are tied by one of the two alone"),
         (0.4, 0.0, "order 40.0% of the pairs of agents oppositely"),
+        (0.0002, 0.0, "order less than 0.1% of the pairs of agents oppositely"),
         (0.4, None, "order 40.0% of the pairs of agents differently, where a pair that only one of them ties counts as half"),
     ],
 )
@@ -97,6 +98,26 @@ def test_the_command_says_how_two_methods_differ_as_the_page_does(kendall: float
     disputed = [Disputed(agent="a", high="elo", high_place=1, low="sco", low_place=3, places=2)]
     found = Disagreement(agents=3, disputed=disputed, distances=[Distance(methods=("elo", "sco"), kendall=kendall, tied=tied)])
     assert list(_disagreement(found)) == ["a: place 1 by elo, 3 by sco", f"elo and sco differ most: they {says}"]
+
+
+@pytest.mark.parametrize(
+    ("share", "least", "says"),
+    [
+        (0.25, 0.25, "the best order contradicts 25.0% of"),
+        (0.25, 0.125, "the best order contradicts 12.5% to 25.0% of"),
+        (0.25, 1e-6, "the best order contradicts at most 25.0% of"),
+        (1e-6, 1e-6, "the best order contradicts less than 0.1% of"),
+        (0.0, 0.0, "one order agrees with all"),
+    ],
+)
+def test_the_command_never_says_of_a_cycle_that_nothing_is_contradicted(share: float, least: float, says: str) -> None:
+    assert next(_cyclicity(Cyclicity(against_order=share, against_order_least=least, unexplained=0.2))).startswith(says)
+
+
+def test_the_command_says_how_many_agents_share_a_place() -> None:
+    row = Disputed(agent="a", high="copeland", high_place=1, high_shared=3, low="elo", low_place=7, places=4)
+    found = Disagreement(agents=9, disputed=[row], distances=[Distance(methods=("elo", "copeland"), kendall=0.4, tied=0.1)])
+    assert next(_disagreement(found)) == "a: place 1 (shared by 3) by copeland, 7 by elo"
 
 
 def test_the_command_says_how_many_agents_are_left_out(seen: Running, tmp_path: Path) -> None:

@@ -37,6 +37,13 @@ def test_labels_follow_the_smallest_member():
     assert strong_components(np.array([4, 1]), np.array([1, 4]), 5).tolist() == [0, 1, 2, 3, 1]
 
 
+@pytest.mark.parametrize("components", [strong_components, weak_components])
+@pytest.mark.parametrize("kinds", [("uint64", "uint64"), ("int32", "uint64"), ("uint8", "int64"), ("int16", "uint16")])
+def test_ids_are_whole_numbers_of_every_type(components, kinds):
+    tails, heads = (np.array(column, kind) for column, kind in zip(([0, 1, 3], [1, 0, 4]), kinds, strict=True))
+    assert components(tails, heads, 5)[:3].tolist() == [0, 0, 1]
+
+
 def test_no_nodes_have_no_components():
     assert strong_components([], [], 0).tolist() == []
     assert members(np.array([], np.int64)) == []

@@ -145,9 +145,16 @@ def test_a_comparison_says_what_the_tables_of_its_methods_say() -> None:
     assert any(line.startswith("bradley_terry: 1 without a rating: it won all its 2 games") for line in lines)
     assert next(line for line in lines if line.startswith("top")).split()[1:3] == ["-", "-"]
     assert compared.table()["bradley_terry_rank"].null_count == 1
+    figure = compared.plot()
+    assert next(line for line in figure.data if line.name == "top").y == (None, compared["elo"].ranking.rank[compared.names.index("top")])
+    assert "pairs of agents that both rate in another order: " in str(compared)
+    few = compare([*[("a", "b"), ("b", "c"), ("c", "a")] * 2, *((f"new {i}", "a") for i in range(8))], ["bradley_terry", "elo"])
+    assert "bradley_terry ties all of the 3 agents that it rates; a pair that only one method ties counts half" in str(few)
     nobody = compare([("a", "b"), ("b", "c"), ("a", "c")], ["bradley_terry", "elo"])
+    assert " ties " not in str(nobody), "nobody is rated, so nobody is tied"
+    assert nobody.plot().data
     assert np.isnan(nobody.distances[0, 1])
-    assert "pairs of agents in another order: bradley_terry and elo -" in str(nobody)
+    assert "pairs of agents that both rate in another order: bradley_terry and elo -" in str(nobody)
 
 
 def test_an_option_that_is_almost_an_argument_names_it() -> None:

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import scipy
 
+from ratings_core.analysis import order_violations as module
 from ratings_core.analysis.cycles import strongest_cycle
-from ratings_core.analysis.order_violations import EXACT_AGENTS, SEARCHED_AGENTS, order_violations
+from ratings_core.analysis.order_violations import EXACT_AGENTS, PROVED_AGENTS, SEARCHED_AGENTS, order_violations
 from ratings_core.errors import InputError
+from ratings_core.voting import kemeny_search, kemeny_subsets
+from ratings_core.voting.kemeny import kemeny
 
 
 def drawn(seed, size, met=1.0, slope=0.0):
@@ -47,6 +50,38 @@ def test_more_agents_have_bounds(size):
     margins = drawn(size, size, slope=1.0)
     found = order_violations(margins)
     assert 0 < found.least <= found.share <= contradicted(margins, list(range(size)))
+
+
+@pytest.mark.parametrize("size", [EXACT_AGENTS + 1, 30, PROVED_AGENTS, PROVED_AGENTS + 1])
+def test_bounds_enclose_the_best_order_and_meet_where_a_few_linear_programs_prove_it(size):
+    margins = drawn(5, size, met=0.6, slope=1.5)
+    found, best = order_violations(margins), kemeny(np.maximum(margins, 0))
+    share = 1 - best.value / np.maximum(margins, 0).sum()
+    assert found.least - 1e-12 <= share <= found.share + 1e-12
+    assert size > 30 or found.share == pytest.approx(found.least, abs=1e-12)
+
+
+def test_components_after_the_limits_of_work_have_bounds(monkeypatch):
+    parts = [drawn(seed, size) for seed, size in enumerate((6, 6, 7, 25, 26))]
+    margins = scipy.sparse.block_diag(parts, format="csr")
+    exact = order_violations(margins)
+    assert exact.share == pytest.approx(exact.least)
+    monkeypatch.setattr(module, "EXACT_STEPS", 6 << 6)
+    monkeypatch.setattr(module, "MOST_PROGRAMS", 0)
+    cut = order_violations(margins)
+    assert 0 < cut.least < exact.least
+    assert exact.share <= cut.share + 1e-12
+
+
+def test_a_victory_below_the_rounding_of_sums_is_not_lost():
+    margins = np.array([[0, 1, -1e-20, 1], [-1, 0, 1, 1], [1e-20, -1, 0, 1], [-1, -1, -1, 0]])
+    assert strongest_cycle(margins) is not None
+    assert order_violations(margins).share == order_violations(margins).least == pytest.approx(2e-21)
+
+
+def test_other_threads_run_during_a_long_search():
+    for kernel in (kemeny_search._insert, kemeny_search._pack, kemeny_subsets._best, kemeny_subsets._optimal):
+        assert kernel.targetoptions["nogil"], "the API answers insights of slices on a thread"
 
 
 @pytest.mark.parametrize("size", [EXACT_AGENTS, EXACT_AGENTS + 5])

@@ -107,9 +107,10 @@ def test_places_are_those_of_the_boards(number: int) -> None:
     given = pool(number)
     part = given.found.disagreement
     for row in part.disputed:
-        assert row.high_place in given.places(row.high, row.agent)
-        assert row.low_place in given.places(row.low, row.agent)
-        assert 0 < row.places <= row.low_place - row.high_place
+        high, low = given.places(row.high, row.agent), given.places(row.low, row.agent)
+        assert (row.high_place, row.high_shared) == (high.start, len(high))
+        assert (row.low_place, row.low_shared) == (low.start, len(low))
+        assert 0 < row.places <= low[0] - high[-1]
         between = [other for other in given.agents if opposite(given, row.high, row.low, row.agent, other)]
         assert between, "the boards order it and another agent oppositely"
     for pair in part.distances:
@@ -141,9 +142,13 @@ def test_the_words_of_the_command_agree_with_the_boards(number: int) -> None:
     given = pool(number)
     words = dict(_lines(given.found))
     part = given.found.disagreement
-    for agent, high, by, low, by_low in re.findall(r"^(\S+): place (\d+) by (\w+), (\d+) by (\w+)$", words["disagreement"], re.MULTILINE):
-        assert int(high) in given.places(by, agent)
-        assert int(low) in given.places(by_low, agent)
+    named = re.findall(r"^(\S+): place (\d+)(| \(.*?\)) by (\w+), (\d+)(| \(.*?\)) by (\w+)$", words["disagreement"], re.MULTILINE)
+    assert len(named) == min(5, len(part.disputed))
+    for agent, *both in named:
+        for rank, shared, method in (both[:3], both[3:]):
+            places = given.places(method, agent)
+            assert int(rank) == places.start, "the rank that the board shows"
+            assert shared == (f" (shared by {len(places)})" if len(places) > 1 else "")
     compared = [board.method for board in part.methods]
     opposed = any(opposite(given, *pair, one, other) for pair in combinations(compared, 2) for one, other in combinations(given.agents, 2))
     if not part.not_applicable:
@@ -205,4 +210,5 @@ def test_the_random_pools_have_what_can_contradict_a_board() -> None:
     assert sum(any(len(one.rated(method)) < len(one.agents) for method in one.rows) for one in found) >= 5
     assert sum(bool(one.found.top.unrated_by) for one in found) >= 3
     assert {cycle.proven for one in found for cycle in one.found.cycles.cycles} == {True, False}
+    assert sum(row.high_shared > 1 for one in found for row in one.found.disagreement.disputed) >= 2
     assert sum((one.found.cyclicity.unexplained or 0) > 0.1 and not one.found.cycles.cycles for one in found) >= 2

@@ -20,9 +20,11 @@ from services.control.records import ControlState
 from services.solve.insight import job as insight
 from services.solve.insight import parts as insight_parts
 from services.solve.planning.jobs import Job
+from services.solve.problems.checkpointed import problem
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import solve_pool
 from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 from tests.support.boards import solved_of
 from tests.support.folds import fold_events
 from tests.support.game_streams import batch_of, game
@@ -249,3 +251,14 @@ def test_forecasts_have_a_row_for_each_method_and_shape() -> None:
     for row in part.forecasts:
         assert row.scale == sums[row.method].by_shape[str(row.shape)].scale
     assert "\n".join(forecast_lines(part)).count(", games 1:1: not enough outcomes yet (20 of 100 predicted pairs)") == 2
+
+
+@pytest.mark.parametrize(("weight", "tested"), [(1.0, True), (2.0, False)])
+def test_heavy_outcomes_of_many_sides_are_no_votes(weight: float, tested: bool) -> None:
+    state, cycle = state_of("r"), ("rock", "scissors", "paper")
+    orders = [(cycle[i % 3], cycle[(i + 1) % 3], "pebble") for i in range(60)]
+    sides = [[Side(agents=[agent], place=place) for place, agent in enumerate(order)] for order in orders]
+    fold_events(state, [GameEvent(v=1, id=str(i), pool="r", time=60.0 * i, weight=weight, sides=row) for i, row in enumerate(sides)])
+    found = found_in(insight.solve(problem(Kind.GAMES, state.arrays()), len(orders), [], {}))
+    assert (found.cycles.untested is None) == tested
+    assert (found.top.not_applicable is None) == tested

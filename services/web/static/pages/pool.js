@@ -2,7 +2,7 @@
 import { Live, boardUrl, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, date, nameOf, some, today, whole } from "../format.js";
-import { computed, cycleSays, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
+import { computed, cycleSays, disputedSays, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times, said } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -267,9 +267,9 @@ function compared(insight, main, method) {
   const part = insight?.findings?.disagreement;
   const distance = (part?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(main) && one.methods.includes(method));
   if (!distance || method === main) return null;
-  if (distance.kendall === 0) return { short: `same order as ${title(main)}`, says: `Here it orders all agents as ${title(main)} does.`, warns: false };
+  if (distance.kendall === 0) return { short: `same order as ${title(main)}`, says: `Here it orders the agents that both rank as ${title(main)} does.`, warns: false };
   const disputed = part.disputed.find((/** @type {any} */ one) => [one.high, one.low].includes(method) && [one.high, one.low].includes(main));
-  const about = disputed ? html`; most of all about <bdi>${nameOf(disputed.agent, insight)}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
+  const about = disputed ? html`; most of all about <bdi>${nameOf(disputed.agent, insight)}</bdi>, ${disputedSays(disputed)}` : null;
   return { short: `compared with ${title(main)}`, says: html`Here this method and ${title(main)} ${ordersOf(distance)}${about}.`, warns: false };
 }
 

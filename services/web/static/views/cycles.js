@@ -1,6 +1,7 @@
 // The strongest cycles: each agent beats the next one, and the last beats the first. No order can say this.
 import { Label, Sized, wrapped } from "../chart.js";
-import { leftOut, nameOf, percent, whole } from "../format.js";
+import { leftOut, nameOf, whole } from "../format.js";
+import { contradicted } from "../methods.js";
 import { Agent, Figure } from "../parts.js";
 import { html } from "../ui.js";
 
@@ -13,7 +14,8 @@ export default function Cycles({ pool, insight, link, kind }) {
   const { cycles, cyclicity } = found;
   if (cycles.not_applicable) return html`<p class="soft">Not applicable: ${cycles.not_applicable}</p>`;
   const chance = cycles.cycles.length > 0 && cycles.cycles.every((/** @type {any} */ one) => one.proven === false);
-  const share = `${chance ? " No cycle is proven: majorities of few games form cycles by chance." : ""}${cyclicity.against_order ? ` The best order contradicts ${percent(cyclicity.against_order)} of the margins of all majorities.` : ""}`;
+  const tested = chance ? " No cycle is proven: majorities of few games form cycles by chance." : cycles.untested && cycles.cycles.length ? ` These cycles are not tested against chance: ${cycles.untested}.` : "";
+  const share = `${tested}${cyclicity.against_order ? ` The best order contradicts ${contradicted(cyclicity)} of the margins of all majorities.` : ""}`;
   if (!cycles.cycles.length && insight.hidden_agents) return html`<section class="card"><h2>Cycles</h2><p>None that can be shown: ${leftOut(insight.hidden_agents)}${share}</p></section>`;
   if (!cycles.cycles.length) return html`<section class="card"><h2>Cycles</h2><p>None: the head-to-head majorities form no cycle, so one order agrees with all of them.</p></section>`;
   const named = (/** @type {string} */ agent) => nameOf(agent, insight);

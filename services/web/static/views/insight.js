@@ -1,6 +1,6 @@
 // All findings about a pool, in words.
 import { ago, count, leftOut, nameOf, percent, some, whole } from "../format.js";
-import { forecastTitles, ordersOf, title } from "../methods.js";
+import { contradicted, disputedSays, forecastTitles, ordersOf, title } from "../methods.js";
 import { Figure } from "../parts.js";
 import { html } from "../ui.js";
 import { apart } from "./copies.js";
@@ -22,7 +22,7 @@ export default function Insight({ pool, insight, link }) {
   if (!insight?.findings && !insight?.error) return html`<p class="soft" role="status">The findings are being computed.</p>`;
   const { findings, error } = insight;
   const named = (/** @type {string} */ agent) => nameOf(agent, insight);
-  const lines = (/** @type {string} */ name) => /** @type {any} */ (PARTS)[name][1](findings[name], named);
+  const lines = (/** @type {string} */ name) => /** @type {any} */ (PARTS)[name][1](findings[name], named, findings);
   const table = [["finding", "text"], ...Object.entries(PARTS).filter(([name]) => findings?.[name]).flatMap(([name, [label]]) => (findings[name].not_applicable ? [[label, `not applicable: ${findings[name].not_applicable}`]] : lines(name).map((/** @type {any} */ line) => [label, textOf(line)])))];
   const says = findings ? `Of ${count(insight.outcomes ?? 0, "outcome")}, computed ${ago(insight.age_seconds ?? 0)}. ${leftOut(insight.hidden_agents)}` : "";
   return html`<${Figure} title="All findings" says=${says} file=${`${pool}-findings`} table=${findings ? table : undefined} link=${link} drawn=${false}>
@@ -53,8 +53,7 @@ function links(part, named) {
 /** @param {any} part */
 function cyclicity(part) {
   if (typeof part.against_order !== "number") return ["the insight was computed by an earlier version"];
-  const [high, low] = [percent(part.against_order), percent(part.against_order_least)];
-  const order = part.against_order ? html`the best order contradicts <b>${high === low ? high : `${low} to ${high}`}</b> of the margins of head-to-head majorities` : "one order agrees with all head-to-head majorities";
+  const order = part.against_order ? html`the best order contradicts <b>${contradicted(part)}</b> of the margins of head-to-head majorities` : "one order agrees with all head-to-head majorities";
   if (part.unexplained === null) return [order, `variation that strengths do not explain: not known (${part.no_unexplained})`];
   if (part.within_noise) return [order, `one strength for each agent is compatible with the results: ${percent(part.unexplained)} not explained is within noise (assumes ${part.assumes})`];
   return [order, `one strength for each agent does not explain ${percent(part.unexplained)} of the results' variation, after noise is removed (assumes ${part.assumes})`];
@@ -68,9 +67,9 @@ function order(part) {
   return [html`results of pairs deviate from one strength for each agent: it says as much about a pair as <b>${games(part.kappa)} games</b> of the pair do (${interval})`, `by chance alone, results would deviate at least as much with probability ${part.p_value === 0 ? "below 1e-300" : part.p_value.toPrecision(2)}`];
 }
 
-/** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. */
-function cycles(part, named) {
-  if (!part.cycles.length) return ["none: the head-to-head majorities form no cycle"];
+/** @param {any} part @param {(agent: string) => string} named What readers see as the name of an agent. @param {any} findings */
+function cycles(part, named, findings) {
+  if (!part.cycles.length) return [findings.cyclicity?.against_order ? "none that can be shown: a hidden agent is part of each" : "none: the head-to-head majorities form no cycle"];
   const tested = (/** @type {any} */ one) => (typeof one.proven !== "boolean" ? "" : one.proven ? "; proven" : "; not proven");
   const told = part.cycles.map((/** @type {any} */ one) => `${[...one.agents, one.agents[0]].map(named).join(" › ")}, by head-to-head majorities of ${one.margins.join(", ")}${tested(one)}`);
   return part.untested ? [...told, `not tested against chance: ${part.untested}`] : told;
@@ -112,7 +111,7 @@ function votes(part, named) {
 function disagree(part, named) {
   const [far] = part.distances;
   const opposed = part.disputed.length || part.distances.some((/** @type {any} */ one) => one.kendall > (one.tied ?? 0) / 2 + 1e-12);
-  const told = part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`);
+  const told = part.disputed.slice(0, 5).map((/** @type {any} */ one) => `${named(one.agent)}: ${disputedSays(one)}`);
   told.push(!far?.kendall ? "none: all boards order the agents that they rank alike" : opposed ? `${far.methods.map(title).join(" and ")} differ most: they ${ordersOf(far)}` : "none: no two boards order two agents oppositely");
   told.push(...part.methods.filter((/** @type {any} */ one) => one.rated < part.agents).map((/** @type {any} */ one) => `${title(one.method)} has settled ratings of ${one.rated} of the ${part.agents} agents, and is compared by these alone`));
   if (part.unsettled) told.push(`without a settled rating on these boards: ${count(part.unsettled, "agent")}`);

@@ -57,11 +57,11 @@ function believe(insight) {
   const [forecasts, cycles] = ["forecasts", "cycles"].map((view) => withQuery({ view, method: "", other: "" }));
   const found = insight?.findings;
   const named = (/** @type {string} */ agent) => nameOf(agent, insight);
-  const { cyclicity, clones } = found ?? {};
+  const { cycles: seen, cyclicity, clones } = found ?? {};
   if (!cyclicity || cyclicity.not_applicable || typeof cyclicity.unexplained !== "number") return null;
   const copies = clones?.exact?.[0];
   const cyclic = cycleSays(provenCycle(found), named);
-  const fits = cyclicity.within_noise ? "No cycle here is proven, and one strength for each agent fits the results, so ratings of one number describe them well." : "No cycle of agents is proven here: an order can describe who beats whom.";
+  const fits = cyclicity.within_noise ? "No cycle here is proven, and one strength for each agent fits the results, so ratings of one number describe them well." : cyclicity.against_order === 0 ? "Head-to-head majorities form no cycle here: one order agrees with all of them." : seen?.untested ? "Head-to-head majorities form cycles here, which are not tested against chance." : "No cycle of agents is proven here: those that majorities form can be chance.";
   const order = cyclic ? html`Some agents here beat each other in a cycle, and a rating of one number for each agent cannot show <a href=${cycles} onClick=${follow}>cycles</a>: <bdi>${cyclic}</bdi>.` : fits;
   const text = [
     copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
