@@ -48,8 +48,8 @@ def test_agents_are_found_and_forecast_in_a_slice(tmp_path: Path) -> None:
         missing = client.get("/agents", params={"slice": SLICE, "method": "weng_lin"})
         assert (missing.status_code, f"a board of slice {SLICE}" in missing.text) == (422, True)
 
-        assert head.forecasts["elo"].shapes is not None
-        scale = head.forecasts["elo"].shapes["1:1"].scale
+        assert head.forecasts_by_shape["elo"].shapes is not None
+        scale = head.forecasts_by_shape["elo"].shapes["1:1"].scale
 
         def expected(one: str, other: str) -> float:
             log_odds = scale * math.log(10) / 400 * (board[one] - board[other])

@@ -841,7 +841,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for games, and a request for the pool's next generation that leaves it out keeps it null.
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or with weights.
-        by_shape: Whether to tell games apart by their shape, which is the number and the sizes of their sides. Forecasts then have a scale and a record for each shape, and records of agents, and filters by a number of games, include games in teams. Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
+        by_shape: Whether to tell games apart by their shape, which is the sizes of their smallest and their largest side. Forecasts then have a scale and a record for each shape. Records of agents, and filters by a number of games, then include games in teams. Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
         features: Names of numbers in the `meta` of games, which methods with covariates use.
         feature_window: Largest number of games whose features are kept; the newest ones.
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
@@ -1700,7 +1700,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         unmatched: Number of retracted ids that no outcome of the pool has. Each duplicate of a retracted outcome lowers it by one.
         building: The next generation, while it is under construction.
         beliefs: Online method -> model of its beliefs, for methods with beliefs.
-        forecasts: Online method -> how its ratings become forecasts.
+        forecasts_by_shape: Online method -> how its ratings become forecasts. Releases before it had `forecasts`, with other fields. They read a head without it, and forecast nothing by it.
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if unknown.
         season: Name of the season; `first` before the first one that was started by name.
         season_generation: First generation of the season. Solved boards of earlier generations belong to earlier seasons.
@@ -1731,7 +1731,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unmatched: int = 0
     building: Building | None = None
     beliefs: dict[str, BeliefModel] = {}
-    forecasts: dict[str, LiveForecasts] = {}
+    forecasts_by_shape: dict[str, LiveForecasts] = {}
     record: str | None = None
     season: str = 'first'
     season_generation: int = 1

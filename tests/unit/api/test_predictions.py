@@ -52,7 +52,7 @@ def pool(api: Running) -> Running:
         online=["elo", "weng_lin", "melo"],
         beliefs={"weng_lin": WengLin().beliefs},
         prequential={"elo": RECORD},
-        forecasts={
+        forecasts_by_shape={
             "elo": LiveForecasts(model=Elo().forecasts, shapes={"1:1": ELO, "1:2": MANY, "2:2": FEW}),
             "weng_lin": LiveForecasts(
                 model=WengLin().forecasts, shapes={"1:1": ShapeForecasts(scale=0.5, figures={"pairs": 1.0}, classes=[])}
@@ -175,7 +175,7 @@ def test_a_pool_that_forecasts_no_duels_has_no_matchups_and_no_fair_opponents(po
     assert head is not None
     only_teams = {"elo": LiveForecasts(model=Elo().forecasts, shapes={"2:2": ELO})}
     boards = {method: LiveBoard(NAMES, RATINGS, total=3) for method in ("elo", ACTIVITY)}
-    assert pool.store.live.publish(msgspec.structs.replace(head, online=["elo"], forecasts=only_teams, position=10), 1, boards)
+    assert pool.store.live.publish(msgspec.structs.replace(head, online=["elo"], forecasts_by_shape=only_teams, position=10), 1, boards)
     for path in ("matchups?agents=ann&agents=bob&method=elo", "agents/ann/fair-opponents"):
         answer = pool.client.get(f"{URL}/{path}")
         assert (answer.status_code, "forecasts of games 1:1 need 100 results" in answer.json()["detail"]) == (422, True), answer.text
@@ -287,8 +287,8 @@ def test_an_agent_without_outcomes_in_its_season_has_forecasts(pool: Running) ->
 
 def test_lists_of_pools_leave_out_what_forecasts_need(pool: Running) -> None:
     [listed] = pool.client.get("/v1/pools").json()["pools"]
-    assert listed["head"]["forecasts"] == {}
-    assert pool.client.get(URL).json()["head"]["forecasts"]["elo"]["shapes"]["1:1"]["scale"] == 0.8
+    assert listed["head"]["forecasts_by_shape"] == {}
+    assert pool.client.get(URL).json()["head"]["forecasts_by_shape"]["elo"]["shapes"]["1:1"]["scale"] == 0.8
 
 
 def test_the_matchmaking_example_of_the_guide_names_the_evenest_neighbours(pool: Running, capsys: pytest.CaptureFixture[str]) -> None:
