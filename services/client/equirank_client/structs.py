@@ -883,7 +883,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         calibration_error: Mean distance between forecasts and results in the classes.
         classes: Pairs by the forecast of their favourite (0.5 to 0.55, and so on): number of pairs, mean forecast, mean result (a tie is 1/2), share of ties. Only classes with a pair.
         enough: Whether there are at least `least_pairs` pairs. With fewer, the means say little about the method.
-        shape: Shape of the games, such as `1:1` or `2:2`; None for all games of a pool that does not tell shapes apart.
+        shape: Shape of the games, such as `1:1` or `2:2`. `others`, at the end: all shapes after the first 16 of the pool, which have no forecasts. None: all games of a pool that does not tell shapes apart.
     """
 
     method: str
@@ -1826,7 +1826,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Prequential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""Prediction accuracy of the online methods by shape of games, most forecasts first, and then the smallest log loss.
+    r"""Prediction accuracy of the online methods by shape of games, most forecasts first, and in each shape the smallest log loss first.
 
     Attributes:
         forecasts: The methods, for each shape.

@@ -3,7 +3,7 @@ import { ask, boardUrl, Live, poolUrl } from "../api.js";
 import { Label, Sized, textOn, wrapped } from "../chart.js";
 import { count, leftOut, nameOf, percent, whole } from "../format.js";
 import { hiddenAmong } from "../board.js";
-import { bestForecaster, title } from "../methods.js";
+import { bestForecasts, title } from "../methods.js";
 import { follow, withQuery } from "../nav.js";
 import { Figure, agentPath } from "../parts.js";
 import { html } from "../ui.js";
@@ -41,7 +41,7 @@ export default class Wins extends Live {
     super.componentDidUpdate();
     const rows = this.value("board")?.rows ?? [];
     const agents = rows.map((/** @type {any} */ row) => row.agent);
-    const key = [this.props.scope.slice, bestForecaster(this.props.insight?.findings, DUEL), ...agents].join("\n");
+    const key = [this.props.scope.slice, bestForecasts(this.props.insight?.findings, DUEL)?.method, ...agents].join("\n");
     const now = performance.now() / 1000;
     if (this.value("board")?.games_position === undefined || (this.key === key && now - (this.read ?? 0) < SECONDS)) return;
     if (this.key !== key) this.setState({ told: "" }); // of other agents
@@ -56,7 +56,7 @@ export default class Wins extends Live {
     const first = this.start() + 1;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200, slice })).catch(() => null));
     const methods = (head?.online ?? []).filter((/** @type {string} */ name) => boards.some((/** @type {any} */ one) => one.method === name));
-    const best = bestForecaster(insight?.findings, DUEL);
+    const best = bestForecasts(insight?.findings, DUEL)?.method;
     const method = methods.find((/** @type {string} */ name) => name === best) ?? methods[0];
     const forecasts = method && agents.length > 1 ? scoresBy(pool, method, agents, slice).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
