@@ -72,10 +72,11 @@ def fair_opponents(
     store: RedisStore, head: PoolHead, agent: str, count: int, *, method: str | None, leading: str, now: float,
     leaves_out: Callable[[str], bool] = lambda _: False, part: str = "",
 ) -> FairOpponents:  # fmt: skip
-    """The agents nearest to one by rating, in the order of how even the forecast of their game is.
+    """The agents next to one on the board, in the order of how even the forecast of their game is.
 
     Of `count` neighbours above and `count` below on the board, those with the most even forecasts are taken. For a method whose forecasts
-    follow the difference of two ratings, these are the most even of the pool. With deviations, a game against an agent that is hardly
+    follow the difference of two ratings, these are the most even of the pool if all its agents are settled: provisional agents follow the
+    settled ones on the board, so beside a provisional agent are not all agents of nearly its rating. With deviations, a game against an agent that is hardly
     known is expected to be more even than ratings say, so an agent far away can be more even than these; it is no fair opponent.
     Agents without a rating are left out.
 

@@ -391,7 +391,8 @@ def _chosen(head: PoolHead, methods: Sequence[str] | None, part: str) -> list[st
     check_has_games(head)
     online = online_methods(head, part)
     if not online and methods is None:
-        raise InputError("pool", head.pool, "must have an online method, because solved methods forecast no games")
+        argument, value = ("slice", part) if part else ("pool", head.pool)
+        raise InputError(argument, value, "must have an online method, because solved methods forecast no games")
     if methods is None:
         return online
     what = f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"

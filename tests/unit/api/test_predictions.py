@@ -12,6 +12,7 @@ from ratings_core.online import Elo, WengLin
 from ratings_core.records.beliefs import Belief
 from ratings_core.records.forecasts import ForecastClass, Strength, Ties, expected_scores
 from services.boards import predictions
+from services.boards.slice_boards import SliceDimension, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, ShapeForecasts
 from services.wire.events import Side
 from tests.support.api import NOW, Running, check_answer
@@ -200,6 +201,18 @@ def test_a_pool_without_online_methods_says_that_it_forecasts_nothing(api: Runni
     assert api.store.live.publish(head_of(position=1, online=[]), 1, {ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3)})
     answer = api.client.post(f"{URL}/predict", json={"matches": [{"sides": [["ann"], ["bob"]]}]})
     assert (answer.status_code, "must have an online method" in answer.text) == (422, True), answer.text
+
+
+def test_a_slice_without_online_methods_is_named_and_not_its_pool(pool: Running) -> None:
+    head = pool.store.live.head("blitz")
+    assert head is not None
+    slices = {"map": SliceDimension(methods=[], values=[SliceValue(value="north", outcomes=5, agents=3)], most=9)}
+    boards = {ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3)}
+    assert pool.store.live.publish(msgspec.structs.replace(head, slices=slices, position=10), 1, boards)
+    answer = pool.client.post(f"{URL}/predict?slice=map:north", json={"matches": [{"sides": [["ann"], ["bob"]]}]})
+    assert (answer.status_code, "slice must have an online method" in answer.text, "map:north" in answer.text) == (422, True, True), (
+        answer.text
+    )
 
 
 @pytest.mark.parametrize(
