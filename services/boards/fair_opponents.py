@@ -76,8 +76,9 @@ def fair_opponents(
 
     Of `count` neighbours above and `count` below on the board, those with the most even forecasts are taken. For a method whose forecasts
     follow the difference of two ratings, these are the most even of the pool if all its agents are settled: provisional agents follow the
-    settled ones on the board, so beside a provisional agent are not all agents of nearly its rating. With deviations, a game against an agent that is hardly
-    known is expected to be more even than ratings say, so an agent far away can be more even than these; it is no fair opponent.
+    settled ones on the board, so beside a provisional agent are not all agents of nearly its rating. With deviations, a game against an
+    agent that is hardly known is expected to be more even than ratings say, so an agent far away can be more even than these; it is no
+    fair opponent.
     Agents without a rating are left out.
 
     Args:

@@ -66,8 +66,8 @@ def solve(
     Args:
         problem: The pool's games or scores.
         outcomes: Number of outcomes that the pool counts.
-        standings: Boards to compare, of solved and online methods. Boards that rate nobody are left out, and so are those of methods
-            that do not apply to the problem: a kept answer of an earlier release can be such a board.
+        standings: Boards to compare, of solved and online methods. Those of methods that do not apply to the problem are left out: a
+            kept answer of an earlier release can be such a board.
         sums: Online method -> sums of its prediction scores.
 
     Returns:
@@ -77,7 +77,7 @@ def solve(
         InputError: The problem is invalid.
         SolverError: A computation did not reach its accuracy.
     """
-    standings = [board for board in standings if board.rank and _applies(board.method, problem)]
+    standings = [board for board in standings if _applies(board.method, problem)]
     taken = problem.by_name()
     if isinstance(taken, GamesInput):
         taken = playing(taken)
