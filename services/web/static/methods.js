@@ -56,8 +56,13 @@ const OTHERS = "others"; // name of all shapes of games that are not told apart
 
 /** Titles of the forecasts of methods, with the shape of their games if there are several. @param {any[]} forecasts @returns {(one: any) => string} */
 export function forecastTitles(forecasts) {
-  const several = new Set(forecasts.map((one) => one.shape)).size > 1;
+  const several = hasShapes(forecasts);
   return (one) => (several ? `${title(one.method)}, ${shapeTitle(one.shape)}` : title(one.method));
+}
+
+/** Whether forecasts are of several shapes of games. @param {any[]} forecasts */
+export function hasShapes(forecasts) {
+  return new Set(forecasts.map((one) => one.shape)).size > 1;
 }
 
 /** A shape of games in words. @param {string | null} shape @returns {string} */
