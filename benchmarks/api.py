@@ -28,7 +28,7 @@ from benchmarks import history
 from benchmarks.agents import write
 from benchmarks.common import Row, header, parser, show
 from ratings_core.online import RATERS
-from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, PoolHead
+from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, PoolHead, ShapeForecasts
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.log.sqlite.log import open_sqlite_log
@@ -132,7 +132,11 @@ def publish(store: RedisStore, ids: Sequence[int], agents: int, position: int) -
         retractions=0,
         dead_letters=0,
         online=["elo", "sco"],
-        forecasts={"elo": LiveForecasts(model=RATERS["elo"]().forecasts, scale=1.0, classes=[])},
+        forecasts_by_shape={
+            "elo": LiveForecasts(
+                model=RATERS["elo"]().forecasts, shapes={"1:1": ShapeForecasts(scale=1.0, figures={"pairs": 1e6}, classes=[])}
+            )
+        },
     )
     assert store.live.publish(head, 1, boards)
 

@@ -34,6 +34,7 @@ from ratings_core.records.shapes import MOST_SHAPES, OTHERS, OTHERS_NAME, SINGLE
 _BINS: Final = 10
 _ROWS: Final = 3 + _BINS
 _DTYPES: Final = {"counts": np.dtype(np.int64), "sums": np.dtype(np.float64), "shapes": np.dtype(np.int64)}
+_SINGLES: Final = SINGLES.key
 _FADING: Final = 1.0 / 2000.0
 """Share of the weight of past outcomes that each outcome takes away, in the fit of the scale."""
 _PRIOR: Final = 1.0
@@ -79,11 +80,10 @@ class Prequential:
         n = len(games.weight)
         if self.shapes is None or not n:
             return np.zeros(n, np.int32)
-        known = np.zeros(MOST_SHAPES + 1, np.int64)
+        if len(games.agent) == len(games.place) and len(singles := np.flatnonzero(self.shapes == _SINGLES)):  # no side has two agents
+            return np.full(n, singles[0], np.int32)
+        known, rows = np.zeros(MOST_SHAPES + 1, np.int64), np.empty(n, np.int32)
         known[: len(self.shapes)] = self.shapes
-        if len(games.agent) == len(games.place) and SINGLES.key in self.shapes:  # no side has two agents
-            return np.full(n, int(np.flatnonzero(self.shapes == SINGLES.key)[0]), np.int32)
-        rows = np.empty(n, np.int32)
         used = _assign(games.side_start, games.agent_start, known, len(self.shapes), rows)
         if (more := used - len(self.shapes)) > 0:
             self.shapes = known[:used].copy()

@@ -75,11 +75,13 @@ def why_no_forecast(shape: str, pairs: Mapping[str, float]) -> str | None:
 
     Args:
         shape: Text of the shape.
-        pairs: Shape -> number of pairs of sides, by weight, that were predicted so far.
+        pairs: Shape -> number of pairs of sides, by weight, that were predicted so far; `OTHERS_NAME` -> those of all further shapes.
     """
+    if shape not in pairs and OTHERS_NAME in pairs:
+        return f"the first {MOST_SHAPES} shapes of games of a pool have forecasts, and {shape} is none of them"
     known = pairs.get(shape, 0.0)
     if known >= LEAST_PAIRS or 2.0 * known > sum(pairs.values()):
         return None
-    others = sorted((one for one in pairs if one != shape), key=lambda one: -pairs[one])
+    others = sorted((one for one in pairs if one not in (shape, OTHERS_NAME)), key=lambda one: -pairs[one])
     beside = f", beside games {', '.join(others[:3])}" if others else ""
     return f"forecasts of games {shape} need {LEAST_PAIRS:g} results of this shape, and there are {known:g}{beside}"

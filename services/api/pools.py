@@ -138,7 +138,7 @@ def view(directory: Directory, pool: str, head: PoolHead | None, created: PoolCr
 
 def _brief(head: PoolHead | None) -> PoolHead | None:
     """The head for lists, without what forecasts need: it is three quarters of a head."""
-    return head and msgspec.structs.replace(head, forecasts={})
+    return head and msgspec.structs.replace(head, forecasts_by_shape={})
 
 
 def _wanted(here: Context, pool: str, asked: PoolWanted) -> PoolCreated:

@@ -462,7 +462,7 @@ def read_history(read: Callable[[], T], index: AgentIndex) -> T:
 
 def _ties(head: PoolHead, method: str, shape: Shape) -> Ties | None:
     """Probabilities of ties of games of a shape by a method; None if it has no forecasts of them."""
-    shapes = head.forecasts[method].shapes if has_forecasts(head, method, shape) else None
+    shapes = head.forecasts_by_shape[method].shapes if has_forecasts(head, method, shape) else None
     return None if shapes is None else Ties(shapes[str(shape)].classes)
 
 

@@ -337,7 +337,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         method: Name of the method.
-        shape: Shape of the games, such as `1:1` or `2:2`; None for all games of a pool that does not tell shapes apart.
+        shape: Shape of the games, such as `1:1` or `2:2`. `others`, at the end: all shapes after the first 16 of the pool, which have no
+            forecasts. None: all games of a pool that does not tell shapes apart.
         pairs: Number of predicted pairs, by weight.
         enough: Whether there are at least `least_pairs` pairs. With fewer, the means say little about the method.
         log_loss: Mean log loss.
@@ -362,7 +363,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Prequential(Finding, frozen=True, kw_only=True):
-    """Prediction accuracy of the online methods by shape of games, most forecasts first, and then the smallest log loss.
+    """Prediction accuracy of the online methods by shape of games, most forecasts first, and in each shape the smallest log loss first.
 
     Attributes:
         forecasts: The methods, for each shape.

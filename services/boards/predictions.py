@@ -391,7 +391,8 @@ def _chosen(head: PoolHead, methods: Sequence[str] | None, part: str) -> list[st
     check_has_games(head)
     online = online_methods(head, part)
     if not online and methods is None:
-        raise InputError("pool", head.pool, "must have an online method, because solved methods forecast no games")
+        argument, value = ("slice", part) if part else ("pool", head.pool)
+        raise InputError(argument, value, "must have an online method, because solved methods forecast no games")
     if methods is None:
         return online
     what = f"slice {part} of pool {head.pool}" if part else f"pool {head.pool}"
@@ -418,7 +419,7 @@ def known_agents(store: RedisStore, head: PoolHead, agents: Sequence[str], part:
 
 def ready(head: PoolHead, method: str) -> tuple[Forecasters | None, str]:
     """What a method's forecasts need; None, and why, if it forecasts nothing."""
-    live = head.forecasts.get(method)
+    live = head.forecasts_by_shape.get(method)
     if live is None or live.shapes is None:
         return None, _NOT_APART
     return (None, _NO_MODEL) if live.model is None else (Forecasters(live.model, live.shapes), "")
@@ -426,7 +427,7 @@ def ready(head: PoolHead, method: str) -> tuple[Forecasters | None, str]:
 
 def has_forecasts(head: PoolHead, method: str, shape: Shape) -> bool:
     """Whether the forecasts of a method have a record of games of this shape."""
-    live = head.forecasts.get(method)
+    live = head.forecasts_by_shape.get(method)
     return live is not None and live.shapes is not None and why_no_forecast(str(shape), _pairs(live.shapes)) is None
 
 
@@ -479,7 +480,7 @@ def _met(index: AgentIndex | None, sides: Sequence[Sequence[str]], hidden: Abstr
 
 def record_of(head: PoolHead, method: str, shape: str) -> Record:
     """Record of the earlier forecasts of a method, which forecasts, of games of one shape."""
-    one = (head.forecasts[method].shapes or {}).get(shape)
+    one = (head.forecasts_by_shape[method].shapes or {}).get(shape)
     figures, classes = ({}, []) if one is None else (one.figures, one.classes)
     kendall, pairs = figures.get("kendall"), figures.get("pairs", 0.0)
     return Record(

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ratings_core.records.shapes import OTHERS_NAME
 from services.backends import open_store
 from services.boards.findings import (
     Clones,
@@ -271,7 +272,7 @@ def _orders(pair: Distance) -> str:
 def _forecasts(part: Prequential) -> Iterator[str]:
     several = len({forecast.shape for forecast in part.forecasts}) > 1
     for forecast in part.forecasts:
-        method = f"{forecast.method}, games {forecast.shape}" if several else forecast.method
+        method = f"{forecast.method}, {_games(forecast.shape)}" if several else forecast.method
         if not forecast.enough:
             yield f"{method}: not enough outcomes yet ({forecast.pairs:g} of {part.least_pairs:g} predicted pairs)"
             continue
@@ -279,6 +280,10 @@ def _forecasts(part: Prequential) -> Iterator[str]:
         means = [f"{name} {value:.4f}" for name, value in named if value is not None]
         wrong = [] if forecast.kendall is None else [f"{forecast.kendall:.1%} of wins predicted wrongly"]
         yield f"{method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
+
+
+def _games(shape: str | None) -> str:
+    return "games of other shapes" if shape == OTHERS_NAME else f"games {shape}"
 
 
 def _some(names: Iterable[str], total: int) -> str:

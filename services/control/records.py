@@ -43,10 +43,10 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or
             with weights.
-        by_shape: Whether to tell games apart by their shape, which is the number and the sizes of their sides. Forecasts then have a scale
-            and a record for each shape, and records of agents, and filters by a number of games, include games in teams. Left out in a
-            request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release:
-            false, and a request for the pool's next generation that leaves it out keeps it null.
+        by_shape: Whether to tell games apart by their shape, which is the sizes of their smallest and their largest side. Forecasts then
+            have a scale and a record for each shape. Records of agents, and filters by a number of games, then include games in teams.
+            Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an
+            earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
         features: Names of numbers in the `meta` of games, which methods with covariates use.
         feature_window: Largest number of games whose features are kept; the newest ones.
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.

@@ -79,7 +79,7 @@ class ServedPool:
             online=list(ratings.online),
             provisional_outcomes=limits.outcomes,
             beliefs=ratings.beliefs,
-            forecasts=live_forecasts(state.content),
+            forecasts_by_shape=live_forecasts(state.content),
         )
         activity = ratings.activity[: len(names)]
         marks: list[bool] = few_outcomes(activity, limits).tolist()

@@ -117,6 +117,10 @@ SECTION = """### win_points
 
 **Source.** None.
 
+**Departures.** None.
+
+**Reproduce.** No table of the five papers. Compared with its twin: `python -m pytest tests/unit/core/test_online_laws.py`.
+
 """
 
 

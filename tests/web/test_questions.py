@@ -80,6 +80,7 @@ def test_would_one_beat_the_other(played: Running, browser: Browser) -> None:
         assert page.evaluate("document.querySelector('.met .headline').textContent").startswith("ann would probably beat ")
         text = page.wait("By Elo", "They met 20 times: ann won 100 %")
         assert "forecasts best" not in text, "these are fewer than 100 forecasts"
+        assert "of wins" not in text
 
 
 def test_is_this_ranking_settled_and_what_moves_it(played: Running, browser: Browser) -> None:

@@ -179,6 +179,78 @@ def test_forecasts_are_held_against_results(played: Running, browser: Browser) -
         assert page.complaints() == []
 
 
+def test_forecasts_are_shown_by_shape_of_games(played: Running, browser: Browser) -> None:
+    """One shape at a time, because a curve for each method and each of 17 shapes would show nothing."""
+    board = insight_board("cup")
+    rows = [
+        {
+            "method": "elo",
+            "shape": "2:2",
+            "pairs": 600.0,
+            "log_loss": 0.61,
+            "kendall": 0.3,
+            "classes": [[600.0, 0.7, 0.71, 0.0]],
+            "enough": True,
+        },
+        {
+            "method": "sco",
+            "shape": "2:2",
+            "pairs": 600.0,
+            "log_loss": 0.62,
+            "kendall": 0.4,
+            "classes": [[600.0, 0.7, 0.72, 0.0]],
+            "enough": True,
+        },
+        {
+            "method": "sco",
+            "shape": "1:1",
+            "pairs": 200.0,
+            "log_loss": 0.4,
+            "kendall": 0.2,
+            "classes": [[200.0, 0.8, 0.81, 0.0]],
+            "enough": True,
+        },
+        {
+            "method": "elo",
+            "shape": "1:1",
+            "pairs": 200.0,
+            "log_loss": 0.5,
+            "kendall": 0.1,
+            "classes": [[200.0, 0.8, 0.82, 0.0]],
+            "enough": True,
+        },
+        {
+            "method": "elo",
+            "shape": "others",
+            "pairs": 9000.0,
+            "log_loss": 0.1,
+            "kendall": 0.1,
+            "classes": [[9000.0, 0.8, 0.8, 0.0]],
+            "enough": True,
+        },
+    ]
+    rows = [{"brier": 0.2, "calibration_error": 0.01, "scale": 1.0, **row} for row in rows]
+    extra = {**board.result.extra, "prequential": {**board.result.extra["prequential"], "forecasts": rows}}
+    assert played.store.solved.publish(
+        msgspec.structs.replace(board, position=70, result=msgspec.structs.replace(board.result, extra=extra))
+    )
+    methods = "[...document.querySelectorAll('figure tbody th')].map((one) => one.textContent).join()"
+    with browser.page(played.url, "/pools/cup?view=forecasts") as page:
+        page.wait("games of other shapes", "70.0 %")
+        assert page.evaluate(methods) == "Elo,Soft Condorcet (SCO)"
+        page.click(".toggle a", "games 1:1")
+        page.wait("90.0 %")
+        assert page.evaluate("location.search") == "?view=forecasts&shape=1%3A1"
+        assert page.evaluate(methods) == "Soft Condorcet (SCO),Elo"
+        page.go("/pools/cup?view=methods")
+        page.wait("which is Elo here (games 2:2)")
+        page.go("/pools/cup?view=insight")
+        page.wait("Elo, games of other shapes: log loss 0.1000")
+        page.go("/pools/cup?view=wins&show=predicted")
+        page.wait("Predicted by Soft Condorcet (SCO)")
+        assert page.complaints() == []
+
+
 def test_a_board_says_how_many_ranks_are_settled(played: Running, browser: Browser) -> None:
     solved = solved_of("cup", method="bradley_terry", position=51, ratings=[("rock", 3.0), (ARABIC, 2.0), (EVIL, 1.0)])
     ends = ((1, 1), (2, 3), (2, 3))

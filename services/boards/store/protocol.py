@@ -114,7 +114,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         unmatched: Number of retracted ids that no outcome of the pool has. Each duplicate of a retracted outcome lowers it by one.
         building: The next generation, while it is under construction.
         beliefs: Online method -> model of its beliefs, for methods with beliefs.
-        forecasts: Online method -> how its ratings become forecasts.
+        forecasts_by_shape: Online method -> how its ratings become forecasts. Releases before it had `forecasts`, with other fields. They
+            read a head without it, and forecast nothing by it.
         season: Name of the season; `first` before the first one that was started by name.
         season_generation: First generation of the season. Solved boards of earlier generations belong to earlier seasons.
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if
@@ -146,7 +147,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     unmatched: int = 0
     building: Building | None = None
     beliefs: dict[str, BeliefModel] = {}
-    forecasts: dict[str, LiveForecasts] = {}
+    forecasts_by_shape: dict[str, LiveForecasts] = {}
     record: str | None = None
     season: str = FIRST_SEASON
     season_generation: int = 1

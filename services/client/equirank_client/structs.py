@@ -845,7 +845,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         online: Online method -> its parameters; an empty object means its defaults. Left out in a request: `elo`, `sco` and `glicko2` for games, none for scores; the record that is written names them. Null in a record of an earlier release: `elo` and `sco` for games, and a request for the pool's next generation that leaves it out keeps it null.
         per_task: Whether to keep pair tallies per task, too.
         clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or with weights.
-        by_shape: Whether to tell games apart by their shape, which is the number and the sizes of their sides. Forecasts then have a scale and a record for each shape, and records of agents, and filters by a number of games, include games in teams. Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
+        by_shape: Whether to tell games apart by their shape, which is the sizes of their smallest and their largest side. Forecasts then have a scale and a record for each shape. Records of agents, and filters by a number of games, then include games in teams. Left out in a request: true for games, false for scores; the record that is written has the value. Null in a record of an earlier release: false, and a request for the pool's next generation that leaves it out keeps it null.
         features: Names of numbers in the `meta` of games, which methods with covariates use.
         feature_window: Largest number of games whose features are kept; the newest ones.
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
@@ -887,7 +887,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         calibration_error: Mean distance between forecasts and results in the classes.
         classes: Pairs by the forecast of their favourite (0.5 to 0.55, and so on): number of pairs, mean forecast, mean result (a tie is 1/2), share of ties. Only classes with a pair.
         enough: Whether there are at least `least_pairs` pairs. With fewer, the means say little about the method.
-        shape: Shape of the games, such as `1:1` or `2:2`; None for all games of a pool that does not tell shapes apart.
+        shape: Shape of the games, such as `1:1` or `2:2`. `others`, at the end: all shapes after the first 16 of the pool, which have no forecasts. None: all games of a pool that does not tell shapes apart.
     """
 
     method: str
@@ -1704,7 +1704,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         unmatched: Number of retracted ids that no outcome of the pool has. Each duplicate of a retracted outcome lowers it by one.
         building: The next generation, while it is under construction.
         beliefs: Online method -> model of its beliefs, for methods with beliefs.
-        forecasts: Online method -> how its ratings become forecasts.
+        forecasts_by_shape: Online method -> how its ratings become forecasts. Releases before it had `forecasts`, with other fields. They read a head without it, and forecast nothing by it.
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if unknown.
         season: Name of the season; `first` before the first one that was started by name.
         season_generation: First generation of the season. Solved boards of earlier generations belong to earlier seasons.
@@ -1735,7 +1735,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unmatched: int = 0
     building: Building | None = None
     beliefs: dict[str, BeliefModel] = {}
-    forecasts: dict[str, LiveForecasts] = {}
+    forecasts_by_shape: dict[str, LiveForecasts] = {}
     record: str | None = None
     season: str = 'first'
     season_generation: int = 1
@@ -1830,7 +1830,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Prequential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""Prediction accuracy of the online methods by shape of games, most forecasts first, and then the smallest log loss.
+    r"""Prediction accuracy of the online methods by shape of games, most forecasts first, and in each shape the smallest log loss first.
 
     Attributes:
         forecasts: The methods, for each shape.

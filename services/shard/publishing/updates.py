@@ -193,7 +193,7 @@ def head_of(state: PoolState, partition: Partition, at: float, limits: Provision
         unmatched=state.retractions.unmatched,
         building=_building(state, partition),
         beliefs=state.content.ratings.beliefs,
-        forecasts=live_forecasts(state.content),
+        forecasts_by_shape=live_forecasts(state.content),
         record=record_before(position, partition),
         season=state.generation.season,
         slices=slices_of(state),
@@ -204,18 +204,18 @@ def head_of(state: PoolState, partition: Partition, at: float, limits: Provision
 
 def live_forecasts(content: PoolContent) -> dict[str, LiveForecasts]:
     """Online method -> what its forecasts need."""
-    ratings = content.ratings
+    ratings, only_duels = content.ratings, content.has_only_duels
     return {
-        name: LiveForecasts(model=rater.forecasts, shapes=_by_shape(content, ratings.prequential[name]))
+        name: LiveForecasts(model=rater.forecasts, shapes=_by_shape(ratings.prequential[name], only_duels=only_duels))
         for name, rater in ratings.raters.items()
     }
 
 
-def _by_shape(content: PoolContent, sums: Prequential) -> dict[str, ShapeForecasts] | None:
+def _by_shape(sums: Prequential, *, only_duels: bool) -> dict[str, ShapeForecasts] | None:
     """Forecasts by shape of games; None if the pool does not tell shapes apart, and has had other games than duels."""
     if sums.shapes is not None:
         records = sums.by_shape
-    elif content.has_only_duels:
+    elif only_duels:
         records = {str(SINGLES): sums}
     else:
         return None

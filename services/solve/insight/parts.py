@@ -17,7 +17,7 @@ from ratings_core.methods.removals import cells, weighs_more
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput, sparse_margins
 from ratings_core.ranking import Ranking
-from ratings_core.records.shapes import LEAST_PAIRS
+from ratings_core.records.shapes import LEAST_PAIRS, OTHERS_NAME
 from ratings_core.tallies import PairCounts
 from services.boards import findings
 from services.boards.ranked_board import RankedBoard
@@ -227,7 +227,7 @@ def _distances(differences: places.Disagreement, methods: Sequence[str]) -> list
 
 
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
-    """Prediction accuracy of online methods by shape of games, most forecasts first, and then the smallest log loss."""
+    """Prediction accuracy of online methods by shape of games, in the order of `findings.Prequential`."""
     if not sums:
         return findings.Prequential(not_applicable="the pool has no online method, so there are no predictions")
     rows = [
@@ -246,8 +246,13 @@ def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
         for method, all_games in sums.items()
         for shape, summed in (all_games.by_shape if all_games.shapes is not None else {None: all_games}).items()
     ]
-    rows = sorted(rows, key=lambda row: (-row.pairs, row.shape or "", np.inf if row.log_loss is None else row.log_loss, row.method))
+    rows = sorted(rows, key=_order)
     return findings.Prequential(forecasts=rows, least_pairs=LEAST_PAIRS)
+
+
+def _order(row: findings.Forecast) -> tuple[bool, float, str, float, str]:
+    loss = np.inf if row.log_loss is None else row.log_loss
+    return row.shape == OTHERS_NAME, -row.pairs, row.shape or "", loss, row.method
 
 
 _LARGEST_TABLE: Final = 20_000

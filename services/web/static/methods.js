@@ -52,10 +52,22 @@ export function title(method) {
   return TITLES[method] ?? method.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
+const OTHERS = "others"; // name of all shapes of games that are not told apart
+
 /** Titles of the forecasts of methods, with the shape of their games if there are several. @param {any[]} forecasts @returns {(one: any) => string} */
 export function forecastTitles(forecasts) {
-  const several = new Set(forecasts.map((one) => one.shape)).size > 1;
-  return (one) => (several ? `${title(one.method)}, games ${one.shape}` : title(one.method));
+  const several = hasShapes(forecasts);
+  return (one) => (several ? `${title(one.method)}, ${shapeTitle(one.shape)}` : title(one.method));
+}
+
+/** Whether forecasts are of several shapes of games. @param {any[]} forecasts */
+export function hasShapes(forecasts) {
+  return new Set(forecasts.map((one) => one.shape)).size > 1;
+}
+
+/** A shape of games in words. @param {string | null} shape @returns {string} */
+export function shapeTitle(shape) {
+  return shape === OTHERS ? "games of other shapes" : `games ${shape}`;
 }
 
 /** Whether a lottery gives an agent no part. All these agents share the last rank. @param {string} method @param {any} one Its rating. */
@@ -108,14 +120,14 @@ export function cycleSays(cycle, named) {
 }
 
 /**
- * The method whose forecasts were best so far; undefined if none has made enough. Log losses compare only within one shape of games.
- * @param {any} findings @param {string | undefined} [shape] Shape of the games, such as "1:1"; without it, the shape with most forecasts. @returns {string | undefined}
+ * The best record of forecasts so far; undefined if no method has made enough. Log losses compare only within one shape of games.
+ * @param {any} findings @param {string | undefined} [shape] Shape of the games, such as "1:1"; without it, the shape with most forecasts. @returns {any}
  */
-export function bestForecaster(findings, shape) {
-  const enough = (findings?.prequential?.forecasts ?? []).filter((/** @type {any} */ one) => one.enough !== false && typeof one.log_loss === "number");
+export function bestForecasts(findings, shape) {
+  const enough = (findings?.prequential?.forecasts ?? []).filter((/** @type {any} */ one) => one.enough !== false && typeof one.log_loss === "number" && one.shape !== OTHERS);
   const most = shape ?? [...enough].sort((/** @type {any} */ a, /** @type {any} */ b) => b.pairs - a.pairs)[0]?.shape;
   const scored = enough.filter((/** @type {any} */ one) => (one.shape ?? most) === most); // without a shape: all games of the pool
-  return scored.sort((/** @type {any} */ a, /** @type {any} */ b) => a.log_loss - b.log_loss)[0]?.method;
+  return scored.sort((/** @type {any} */ a, /** @type {any} */ b) => a.log_loss - b.log_loss)[0];
 }
 
 /** @param {string} method @returns {boolean} Whether copies of an agent leave the ratings of the others as they are. */

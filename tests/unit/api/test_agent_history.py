@@ -125,7 +125,7 @@ def test_pages_of_outcomes_are_all_outcomes_newest_first(api: Running, pool: Ser
     assert [{name: value for name, value in one.items() if name not in forecasts} for one in found] == expected
     head = api.store.live.head("blitz")
     assert head is not None
-    shapes = head.forecasts["weng_lin"].shapes or {}
+    shapes = head.forecasts_by_shape["weng_lin"].shapes or {}
     pairs = {shape: one.figures["pairs"] for shape, one in shapes.items()}
     for one in found:
         shape = str(Shape.of([1 + len(one["team"]), *(len(side["agents"]) for side in one["opponents"])]))

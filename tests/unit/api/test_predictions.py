@@ -12,6 +12,7 @@ from ratings_core.online import Elo, WengLin
 from ratings_core.records.beliefs import Belief
 from ratings_core.records.forecasts import ForecastClass, Strength, Ties, expected_scores
 from services.boards import predictions
+from services.boards.slice_boards import SliceDimension, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, ShapeForecasts
 from services.wire.events import Side
 from tests.support.api import NOW, Running, check_answer
@@ -52,7 +53,7 @@ def pool(api: Running) -> Running:
         online=["elo", "weng_lin", "melo"],
         beliefs={"weng_lin": WengLin().beliefs},
         prequential={"elo": RECORD},
-        forecasts={
+        forecasts_by_shape={
             "elo": LiveForecasts(model=Elo().forecasts, shapes={"1:1": ELO, "1:2": MANY, "2:2": FEW}),
             "weng_lin": LiveForecasts(
                 model=WengLin().forecasts, shapes={"1:1": ShapeForecasts(scale=0.5, figures={"pairs": 1.0}, classes=[])}
@@ -175,7 +176,7 @@ def test_a_pool_that_forecasts_no_duels_has_no_matchups_and_no_fair_opponents(po
     assert head is not None
     only_teams = {"elo": LiveForecasts(model=Elo().forecasts, shapes={"2:2": ELO})}
     boards = {method: LiveBoard(NAMES, RATINGS, total=3) for method in ("elo", ACTIVITY)}
-    assert pool.store.live.publish(msgspec.structs.replace(head, online=["elo"], forecasts=only_teams, position=10), 1, boards)
+    assert pool.store.live.publish(msgspec.structs.replace(head, online=["elo"], forecasts_by_shape=only_teams, position=10), 1, boards)
     for path in ("matchups?agents=ann&agents=bob&method=elo", "agents/ann/fair-opponents"):
         answer = pool.client.get(f"{URL}/{path}")
         assert (answer.status_code, "forecasts of games 1:1 need 100 results" in answer.json()["detail"]) == (422, True), answer.text
@@ -200,6 +201,18 @@ def test_a_pool_without_online_methods_says_that_it_forecasts_nothing(api: Runni
     assert api.store.live.publish(head_of(position=1, online=[]), 1, {ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3)})
     answer = api.client.post(f"{URL}/predict", json={"matches": [{"sides": [["ann"], ["bob"]]}]})
     assert (answer.status_code, "must have an online method" in answer.text) == (422, True), answer.text
+
+
+def test_a_slice_without_online_methods_is_named_and_not_its_pool(pool: Running) -> None:
+    head = pool.store.live.head("blitz")
+    assert head is not None
+    slices = {"map": SliceDimension(methods=[], values=[SliceValue(value="north", outcomes=5, agents=3)], most=9)}
+    boards = {ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3)}
+    assert pool.store.live.publish(msgspec.structs.replace(head, slices=slices, position=10), 1, boards)
+    answer = pool.client.post(f"{URL}/predict?slice=map:north", json={"matches": [{"sides": [["ann"], ["bob"]]}]})
+    assert (answer.status_code, "slice must have an online method" in answer.text, "map:north" in answer.text) == (422, True, True), (
+        answer.text
+    )
 
 
 @pytest.mark.parametrize(
@@ -295,8 +308,8 @@ def test_an_agent_without_outcomes_in_its_season_has_forecasts(pool: Running) ->
 
 def test_lists_of_pools_leave_out_what_forecasts_need(pool: Running) -> None:
     [listed] = pool.client.get("/v1/pools").json()["pools"]
-    assert listed["head"]["forecasts"] == {}
-    assert pool.client.get(URL).json()["head"]["forecasts"]["elo"]["shapes"]["1:1"]["scale"] == 0.8
+    assert listed["head"]["forecasts_by_shape"] == {}
+    assert pool.client.get(URL).json()["head"]["forecasts_by_shape"]["elo"]["shapes"]["1:1"]["scale"] == 0.8
 
 
 def test_the_matchmaking_example_of_the_guide_names_the_evenest_neighbours(pool: Running, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,10 @@ def test_shapes_after_the_first_ones_share_a_record() -> None:
     score = folded(Elo(), games)
     assert list(score.by_shape) == [f"1:{n}" for n in range(1, MOST_SHAPES + 1)] + [OTHERS_NAME]
     assert [one.pairs for one in score.by_shape.values()] == [2.0] * MOST_SHAPES + [6.0]
-    assert why_no_forecast(f"1:{MOST_SHAPES + 1}", {shape: 1000.0 * one.pairs for shape, one in score.by_shape.items()})
+    pairs = {shape: 1000.0 * one.pairs for shape, one in score.by_shape.items()}
+    assert "and 1:17 is none of them" in str(why_no_forecast(f"1:{MOST_SHAPES + 1}", pairs))
+    assert why_no_forecast("1:1", pairs) is None
+    assert str(why_no_forecast("1:1", {"1:1": 5.0, "1:2": 9.0, OTHERS_NAME: 90.0})).endswith("there are 5, beside games 1:2")
     again = Prequential.from_arrays(score.arrays(), by_shape=True)
     Elo().fold(Elo().init(0), batch_of(games[:3] + games[-3:]), again)
     assert list(again.by_shape) == list(score.by_shape)

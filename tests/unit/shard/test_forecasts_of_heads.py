@@ -1,11 +1,17 @@
 """What a pool's head says of forecasts: scale and record of each shape of games, also of a pool that does not tell shapes apart."""
 
+import msgspec
 import pytest
 
+from ratings_core.records.forecasts import ForecastClass, ForecastModel
+from ratings_core.records.shapes import SINGLES
+from services.boards.predictions import has_forecasts, ready
+from services.boards.store.protocol import PoolHead
 from services.control.records import FoldSettings
 from services.shard.publishing.updates import live_forecasts
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
+from tests.support.boards import head_of
 from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
@@ -32,6 +38,30 @@ def test_a_head_has_each_shape() -> None:
             record = state.content.ratings.prequential[method].by_shape[shape]
             assert (one.scale, one.classes, one.figures) == (record.scale, record.classes, record.figures())
     assert live_forecasts(state.content)["melo"].model is None
+
+
+class EarlierForecasts(msgspec.Struct):
+    """How ratings become forecasts, as the release before decision 93 wrote it and reads it."""
+
+    model: ForecastModel | None
+    scale: float
+    classes: list[ForecastClass]
+
+
+class EarlierHead(msgspec.Struct):
+    """The part of a head of this release that is about forecasts."""
+
+    forecasts: dict[str, EarlierForecasts] = {}
+
+
+def test_releases_before_and_after_read_the_heads_of_each_other_and_forecast_nothing() -> None:
+    """In an upgrade and in a rollback, an API reads heads that shards of the other release published."""
+    head = head_of("p", online=["elo"], forecasts_by_shape=live_forecasts(folded(DUEL, TEAMS, by_shape=True).content))
+    assert msgspec.json.decode(msgspec.json.encode(head), type=EarlierHead).forecasts == {}
+    earlier = msgspec.to_builtins(head_of("p", online=["elo"])) | {"forecasts": {"elo": EarlierForecasts(None, 1.0, [])}}
+    read = msgspec.json.decode(msgspec.json.encode(earlier), type=PoolHead)
+    assert ready(read, "elo")[0] is None
+    assert not has_forecasts(read, "elo", SINGLES)
 
 
 @pytest.mark.parametrize(

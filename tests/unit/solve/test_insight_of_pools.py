@@ -9,6 +9,7 @@ import pytest
 
 from ratings_core.online import Elo, Prequential, Sco
 from ratings_core.problems.inputs import GamesInput, ScoresInput
+from ratings_core.records.shapes import MOST_SHAPES
 from ratings_core.tallies import PairCounts, PlaceCounts
 from services.boards.findings import Findings
 from services.boards.ranked_board import RankedBoard
@@ -262,3 +263,14 @@ def test_heavy_outcomes_of_many_sides_are_no_votes(weight: float, tested: bool) 
     found = found_in(insight.solve(problem(Kind.GAMES, state.arrays()), len(orders), [], {}))
     assert (found.cycles.untested is None) == tested
     assert (found.top.not_applicable is None) == tested
+
+
+def test_forecasts_of_other_shapes_are_the_last() -> None:
+    """They are a mix, so they are not the shape with most forecasts, also if they are most."""
+    few = [game(0, tuple(range(1, 1 + n))) for n in range(1, MOST_SHAPES + 1)]
+    sums = Prequential(by_shape=True)
+    Elo().fold(Elo().init(0), batch_of([*few, few[0], *[game(0, tuple(range(1, 1 + n))) for n in range(20, 50)]]), sums)
+    part = insight_parts.prequential({"elo": sums})
+    assert [row.shape for row in part.forecasts][:1] == ["1:1"]
+    assert (part.forecasts[-1].shape, part.forecasts[-1].pairs) == ("others", 30.0)
+    assert [*forecast_lines(part)][-1].startswith("elo, games of other shapes: ")

@@ -336,10 +336,15 @@ class Forecast extends Component {
       ${met ? html`<div class="met">${best ? answered(name, other, met, best, expected(best)) : null}
         <p>${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}, a score of ${percent((met.wins + met.draws / 2) / met.games, 0)}.` : "They have not met."}</p></div>` : null}
       ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${other}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${expected(one) === null ? "–" : percent(expected(one))}</td><td class="number">${one.records[0].enough ? `${percent(one.records[0].wins_predicted)} of wins` : `– (${count(one.records[0].pairs, "result")})`}</td></tr>`)}</tbody></table></details>
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${expected(one) === null ? "–" : percent(expected(one))}</td><td class="number">${right(one) ?? "–"}${one.records[0].enough ? null : ` (${count(one.records[0].pairs, "result")})`}</td></tr>`)}</tbody></table></details>
         ${reason ? html`<p class="soft">No probability: ${reason}.</p>` : null}
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games: ${Object.values(answer.without)[0]}.</p>`}` : null}</section>`;
   }
+}
+
+/** The share of wins that a method forecast; undefined if it forecast too few, or none was decided. @param {any} method @returns {string | undefined} */
+function right({ records: [record] }) {
+  return record.enough && record.wins_predicted !== null ? `${percent(record.wins_predicted)} of wins` : undefined;
 }
 
 /** Mean log loss of a method's forecasts; infinite if there are too few to compare it. @param {any} method @returns {number} */
@@ -357,11 +362,10 @@ function answered(name, other, met, best, expected) {
   const score = blind ? (met.wins + met.draws / 2) / met.games : expected;
   const [first, second] = score < 0.5 ? [other, name] : [name, other];
   const likely = Math.max(score, 1 - score);
-  const [record] = best.records;
   const isBest = loss(best) < Infinity;
   const how = likely < LIKELY ? "would more likely" : "would probably";
   const says = likely < EVEN ? html`It would be an even game: <bdi>${name}</bdi> scores ${percent(score, 0)}` : html`<bdi>${first}</bdi> ${how} beat <bdi>${second}</bdi>: ${blind ? "its score so far is" : "expected score"} ${percent(likely, 0)}`;
-  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}${isBest ? ", which forecasts best here," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${isBest ? ", which forecasts best here" : ""}${record.wins_predicted === null ? "" : `: ${percent(record.wins_predicted)} of wins were right`}.`}</p>`;
+  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}${isBest ? ", which forecasts best here," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${isBest ? ", which forecasts best here" : ""}${right(best) ? `: ${right(best)} were right` : ""}.`}</p>`;
 }
 
 /** What a rating is the sum of. It is asked for by a click or a link, because a solved method is solved again for it. @extends Asked */

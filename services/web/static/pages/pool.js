@@ -151,7 +151,7 @@ export default class PoolPage extends Live {
   /** @param {string} view @param {string} kind */
   views(view, kind) {
     const names = Object.entries(VIEWS).filter(([name]) => kind === "games" || !["wins", "next", "forecasts"].includes(name));
-    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "", start: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
+    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "", start: "", shape: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
   }
 
   /** The chosen season, if it ended. @returns {any} Undefined without one. */

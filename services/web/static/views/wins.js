@@ -3,7 +3,7 @@ import { ask, boardUrl, Live, poolUrl } from "../api.js";
 import { Label, Sized, textOn, wrapped } from "../chart.js";
 import { count, leftOut, nameOf, percent, whole } from "../format.js";
 import { hiddenAmong } from "../board.js";
-import { bestForecaster, title } from "../methods.js";
+import { bestForecasts, title } from "../methods.js";
 import { follow, withQuery } from "../nav.js";
 import { Figure, agentPath } from "../parts.js";
 import { html } from "../ui.js";
@@ -41,7 +41,7 @@ export default class Wins extends Live {
     super.componentDidUpdate();
     const rows = this.value("board")?.rows ?? [];
     const agents = rows.map((/** @type {any} */ row) => row.agent);
-    const key = [this.props.scope.slice, bestForecaster(this.props.insight?.findings, DUEL), ...agents].join("\n");
+    const key = [this.props.scope.slice, bestForecasts(this.props.insight?.findings, DUEL)?.method, ...agents].join("\n");
     const now = performance.now() / 1000;
     if (this.value("board")?.games_position === undefined || (this.key === key && now - (this.read ?? 0) < SECONDS)) return;
     if (this.key !== key) this.setState({ told: "" }); // of other agents
@@ -56,7 +56,7 @@ export default class Wins extends Live {
     const first = this.start() + 1;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200, slice })).catch(() => null));
     const methods = (head?.online ?? []).filter((/** @type {string} */ name) => boards.some((/** @type {any} */ one) => one.method === name));
-    const best = bestForecaster(insight?.findings, DUEL);
+    const best = bestForecasts(insight?.findings, DUEL)?.method;
     const method = methods.find((/** @type {string} */ name) => name === best) ?? methods[0];
     const forecasts = method && agents.length > 1 ? scoresBy(pool, method, agents, slice).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
@@ -87,7 +87,7 @@ export default class Wins extends Live {
     const { total } = this.value("board") ?? { total: 0 };
     const last = first - 1 + agents.length;
     const page = (/** @type {string} */ text, /** @type {number} */ start) => html` <a href=${withQuery({ start: start || "" })} onClick=${follow}>${text}</a>`;
-    const never = shows === "observed" && [...observed.values()].every((records) => !records.size) ? " No two of these agents met alone; games of teams are not counted by pairs." : "";
+    const never = shows === "observed" && observed.size && [...observed.values()].every((records) => !records.size) ? " No two of these agents met alone; games of teams are not counted by pairs." : "";
     const says = html`${agents.length < total ? html`Agents ${whole(first)} to ${whole(last)} of ${whole(total)}.${first > 1 ? page("Previous", Math.max(0, first - 1 - AGENTS)) : null}${last < total ? page("Next", last) : null} ` : `${count(agents.length, "agent")}. `}${leftOut(hiddenAmong(this.value("board") ?? { total: 0, rows: [] }, AGENTS, first - 1))} Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order. Tap a cell for its names and number.${never}${shows === "predicted" && predicted?.why ? ` Not predicted: ${predicted.why}.` : ""}<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted?.method ? ` by ${title(predicted.method)}` : ""}</a></span>`;
     const table = [["agent", ...agents], ...agents.map((/** @type {string} */ agent, /** @type {number} */ i) => [agent, ...agents.map((/** @type {string} */ _, /** @type {number} */ j) => this.cell(i, j)?.rate ?? "")])];
     return html`<${Figure} title="Who beats whom" says=${says} file=${`${pool}-${shows}-scores`} table=${table} link=${`${link}&method=${board.method}${first > 1 ? `&start=${first - 1}` : ""}${shows === "predicted" ? "&show=predicted" : ""}`}>
