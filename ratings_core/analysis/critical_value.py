@@ -41,6 +41,8 @@ _ROUNDING: Final = 1e-9
 """Share by which the critical value is larger than the largest difference that is not sure, so that rounding does not make it sure."""
 _LEAST_OUTSIDE: Final = 5
 """Smallest number of draws with ranks outside. For higher levels, the critical value is Bonferroni's."""
+_LEAST_FREEDOM: Final = 4
+"""Smallest number of degrees of freedom with which a prior is estimated. With fewer, errors are too uncertain for one."""
 
 
 def critical_value(
@@ -48,7 +50,7 @@ def critical_value(
 ) -> float:
     """Number of standard errors from which on a difference of ratings counts as sure, for intervals of ranks that hold at once.
 
-    `simultaneous_ranks` checks the arguments.
+    `simultaneous_ranks` checks the arguments. The order of the agents changes nothing.
 
     Args:
         theta: Ratings (m,), finite.
@@ -69,13 +71,14 @@ def critical_value(
     single, bound = _quantile((1 - level) / 2, freedom), _quantile((1 - level) / (2 * pairs), freedom)
     outside = math.floor(OUTSIDE * (1 - level) * (DRAWS + 1))
     with np.errstate(over="ignore"):
-        overflows = not np.isfinite(4 * np.abs(covariance).sum())
-    if outside < _LEAST_OUTSIDE or overflows:
+        overflows = not np.isfinite(4 * np.abs(covariance).sum() + np.square(theta).sum())
+    if outside < _LEAST_OUTSIDE or overflows or (freedom is not None and freedom < _LEAST_FREEDOM):
         return bound
     rng, caution = np.random.default_rng(0), CAUTION * single / _quantile((1 - level) / 2)
     needed = np.zeros(DRAWS)
-    for label in np.unique(component):
-        ids = np.flatnonzero(component == label)
+    order = np.lexsort((covariance.diagonal(), theta))  # so that each agent has the same draws wherever it is listed
+    for label in dict.fromkeys(component[order].tolist()):
+        ids = order[component[order] == label]
         own = covariance[np.ix_(ids, ids)]
         variance = own.diagonal() - 2 * own.mean(axis=0) + own.mean()  # of ratings minus their mean
         if len(ids) > 1 and variance.max() > 0:

@@ -45,8 +45,9 @@ class Mixture:
 
     def draws(self, rng: Generator, count: int) -> Floats:
         """True ratings (count, m), drawn from the posterior of each agent by itself."""
-        upto = np.cumsum(self.posterior, axis=1)[:, :-1]
-        return np.asarray(self.atoms[(rng.random((count, len(upto)))[:, :, None] > upto).sum(axis=2)], np.float64)
+        upto, chance = np.cumsum(self.posterior, axis=1)[:, :-1], rng.random((count, len(self.posterior)))
+        place = [np.searchsorted(own, chance[:, i]) for i, own in enumerate(upto)]  # agent by agent: no array of all draws and atoms
+        return np.asarray(self.atoms[np.transpose(place)], np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

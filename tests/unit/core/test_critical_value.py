@@ -146,6 +146,29 @@ def test_levels_beyond_the_draws_have_bonferronis_value() -> None:
     assert value_of(np.zeros(5), np.eye(5), 0.9999) == pytest.approx(-stats.norm.ppf(0.0001 / 20))
 
 
+@pytest.mark.parametrize("freedom", [1, 2, 3])
+def test_errors_of_few_degrees_of_freedom_have_bonferronis_value(freedom: int) -> None:
+    assert value_of(np.arange(6) * 4.0, np.eye(6), freedom=freedom) == pytest.approx(-stats.t.ppf(0.05 / 30, freedom))
+
+
+def test_a_rating_whose_square_overflows_has_bonferronis_value() -> None:
+    assert value_of(np.array([1e200, 0.0, 5.0]), np.eye(3)) == pytest.approx(-stats.norm.ppf(0.05 / 6))
+
+
+@pytest.mark.parametrize("agents", [6, 18, 60])
+@pytest.mark.parametrize("components", [1, 3])
+def test_the_order_of_the_agents_changes_nothing(agents: int, components: int) -> None:
+    """A server and a command line can list the same agents in different orders."""
+    rng = np.random.default_rng([agents, components])
+    root = np.eye(agents) + rng.normal(0.0, 0.1, (agents, agents))
+    theta, covariance, label = rng.normal(0.0, 4.0, agents), root @ root.T, rng.integers(0, components, agents)
+    low, high = simultaneous_ranks(theta, covariance, label)
+    for _ in range(5):
+        moved, names = rng.permutation(agents), rng.permutation(components)
+        found = simultaneous_ranks(theta[moved], covariance[np.ix_(moved, moved)], names[label[moved]])
+        assert (found[0].tolist(), found[1].tolist()) == (low[moved].tolist(), high[moved].tolist())
+
+
 def test_agents_that_are_not_compared_need_none() -> None:
     assert critical_value(np.zeros(2), np.eye(2), np.full((2, 2), np.inf), np.arange(2), level=0.95) == np.inf
 
@@ -178,3 +201,17 @@ def test_all_true_ranks_are_inside_as_often_as_asked_whatever_the_true_ratings_a
         rank = Ranking.from_scores(truth).rank
         held.append(((low <= rank) & (rank <= high)).all())
     assert np.mean(held) >= 0.95 - 0.046
+
+
+@pytest.mark.parametrize("groups", [2, 3, 8])
+@pytest.mark.parametrize("apart", [0.0, 6.0])
+def test_all_true_ranks_are_inside_with_errors_of_few_groups(groups: int, apart: float) -> None:
+    """A covariance of few groups, as of a clustered pool: 300 pools. 3 standard errors of 95 % are 3.8 %."""
+    truth, held = np.repeat([0.0, apart], 4), []
+    rank = Ranking.from_scores(truth).rank
+    for seed in range(300):
+        found = truth + np.sqrt(groups) * np.random.default_rng([seed, groups]).standard_normal((groups, 8))
+        off = (found - found.mean(axis=0)) / np.sqrt(groups * (groups - 1))
+        low, high = simultaneous_ranks(found.mean(axis=0), off.T @ off, freedom=groups - 1)
+        held.append(((low <= rank) & (rank <= high)).all())
+    assert np.mean(held) >= 0.95 - 0.038

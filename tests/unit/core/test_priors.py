@@ -1,5 +1,6 @@
 """The likeliest distributions of true ratings: readable twins, other optimizers, solutions in closed form, and the certificate."""
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -113,6 +114,19 @@ def test_draws_follow_the_posterior() -> None:
     drawn = found.draws(np.random.default_rng(0), 4_000)
     assert [float((drawn[:, 0] == atom).mean()) for atom in found.atoms] == pytest.approx([0.2, 0.5, 0.3], abs=0.03)
     assert (drawn[:, 1] == 5.0).all()
+
+
+def test_draws_of_many_atoms_need_no_array_of_draws_and_agents_and_atoms() -> None:
+    """It would be 1 GB."""
+    m = 1_000
+    found = likeliest_mixture(np.arange(m) * 50.0, np.ones(m))
+    assert len(found.atoms) == m
+    tracemalloc.start()
+    drawn = found.draws(np.random.default_rng(0), 1_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (drawn == found.atoms).all()
+    assert peak < 1e8
 
 
 def test_an_error_that_is_tiny_beside_the_others_keeps_its_rating() -> None:
