@@ -55,8 +55,7 @@ class Normal:
     """A normal distribution of true ratings.
 
     mean, variance: of true ratings; variance 0: all are equal; center, deviation: (m,), of the normal posterior of each agent;
-    log_likelihood: of all ratings, without the constant of the normal density; log_likelihood_equal: the same if all true ratings are
-    equal.
+    log_likelihood: of all ratings, without the constant of the normal density.
     """
 
     mean: float
@@ -64,7 +63,6 @@ class Normal:
     center: Floats
     deviation: Floats
     log_likelihood: float
-    log_likelihood_equal: float
 
     def draws(self, rng: Generator, count: int) -> Floats:
         """True ratings (count, m), drawn from the posterior of each agent by itself."""
@@ -91,7 +89,6 @@ def likeliest_normal(ratings: Floats, error: Floats) -> Normal:
         center=ratings[0] + unit * (means[best] + kept * (own - means[best])),
         deviation=unit * np.sqrt(kept) * noise,
         log_likelihood=float(likelihoods[best]),
-        log_likelihood_equal=float(likelihoods[0]),
     )
 
 
