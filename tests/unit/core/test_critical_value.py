@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from ratings_core.analysis import priors
 from ratings_core.analysis.critical_value import critical_value, needed_values
 from ratings_core.analysis.priors import likeliest_mixture, likeliest_normal
 from ratings_core.analysis.rank_intervals import simultaneous_ranks
@@ -152,6 +153,12 @@ def test_levels_beyond_the_draws_have_bonferronis_value() -> None:
 @pytest.mark.parametrize("freedom", [1, 2, 3])
 def test_errors_of_few_degrees_of_freedom_have_bonferronis_value(freedom: int) -> None:
     assert value_of(np.arange(6) * 4.0, np.eye(6), freedom=freedom) == pytest.approx(-stats.t.ppf(0.05 / 30, freedom))
+
+
+def test_ratings_without_a_mixture_have_bonferronis_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widest intervals hold for any truth."""
+    monkeypatch.setattr(priors, "_ITERATIONS", 0)
+    assert value_of(np.arange(5) * 8.0, np.eye(5)) == pytest.approx(-stats.norm.ppf(0.05 / 20))
 
 
 def test_a_rating_whose_square_overflows_has_bonferronis_value() -> None:

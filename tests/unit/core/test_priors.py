@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import minimize
 
+from ratings_core.analysis import priors
 from ratings_core.analysis.priors import Mixture, likeliest_mixture, likeliest_normal
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Floats
 
 
@@ -92,6 +93,14 @@ def test_two_ratings_have_the_atoms_of_the_closed_form(half: float) -> None:
         b = half * np.tanh(half * b)
     assert float(found.weights @ np.abs(found.atoms)) == pytest.approx(b, abs=half / 100)
     assert float(found.weights @ found.atoms) == pytest.approx(0.0, abs=half / 100)
+
+
+def test_a_mixture_that_misses_its_tolerance_is_an_error_with_the_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(priors, "_ITERATIONS", 0)
+    with pytest.raises(SolverError, match="gap of the mean log-likelihood") as refused:
+        likeliest_mixture(*measured(1, 30, 1.0))
+    assert isinstance(refused.value.solution, Mixture)
+    assert refused.value.solution.gap > 1e-4
 
 
 def test_groups_that_are_far_apart_have_atoms_of_their_own() -> None:
