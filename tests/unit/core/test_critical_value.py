@@ -13,6 +13,7 @@ from ratings_core.analysis import priors
 from ratings_core.analysis.critical_value import critical_value, needed_values
 from ratings_core.analysis.priors import likeliest_mixture, likeliest_normal
 from ratings_core.analysis.rank_intervals import simultaneous_ranks
+from ratings_core.errors import SolverError
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 
@@ -158,7 +159,10 @@ def test_errors_of_few_degrees_of_freedom_have_bonferronis_value(freedom: int) -
 def test_ratings_without_a_mixture_have_bonferronis_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """The widest intervals hold for any truth."""
     monkeypatch.setattr(priors, "_ITERATIONS", 0)
-    assert value_of(np.arange(5) * 8.0, np.eye(5)) == pytest.approx(-stats.norm.ppf(0.05 / 20))
+    theta = np.random.default_rng(3).normal(0.0, 3.0, 12)
+    with pytest.raises(SolverError):
+        priors.likeliest_mixture(theta, np.ones(12))
+    assert value_of(theta, np.eye(12)) == pytest.approx(-stats.norm.ppf(0.05 / (12 * 11)))
 
 
 def test_a_rating_whose_square_overflows_has_bonferronis_value() -> None:
