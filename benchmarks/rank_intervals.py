@@ -59,7 +59,7 @@ class Planted(NamedTuple):
     @property
     def label(self) -> str:
         """Its name in the table."""
-        return f"{'bradley_terry':22}{self.shape:14}{self.agents:7}{self.agents * self.games // 2:7}"
+        return f"{'bradley_terry':22}{self.shape:20}{self.agents:7}{self.agents * self.games // 2:7}"
 
 
 POOLS = [
@@ -263,7 +263,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.add_argument("--only", default="", help="rows whose method and pool contain this word, and no others")
     chosen = options.parse_args(argv)
     print(machine(["numpy", "scipy"]))
-    print(f"{'method':22}{'pool':14}{'agents':>7}{'games':>7}{'pools':>7}  {'rule':12}{'all':>7}{'each':>7}{'width':>8}")
+    print(f"{'method':22}{'pool':20}{'agents':>7}{'games':>7}{'pools':>7}  {'rule':12}{'all':>7}{'each':>7}{'width':>8}")
     for cell in POOLS[:: 9 if chosen.quick else 1]:
         if chosen.only in cell.label:
             row = Row()

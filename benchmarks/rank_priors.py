@@ -4,7 +4,8 @@
 errors, whose deviations differ by a fifth. Planted ratings are in errors:
 
 - `normal`: with a deviation of 4.6; `tails`: 3 times Student's distribution with 3 degrees; `equal`: all 0.
-- `far`: three groups of equal agents, each 6.5 above the next; `close`: the same, 2.5; `six`: six groups, 2.6; `fives`: groups of five, 4.
+- `far`: three groups of equal agents, each 6.5 above the next; `close`: the same, 2.5; `nearer`: the same, 1.5.
+- `two`: two groups, 2 apart; `six`: six groups, 2.6; `fives`: groups of five, 4.
 - `pairs`: pairs of equal agents, each 3 above the next; `outliers`: equal agents, one 13 above and one 13 below them.
 
 Rules: `ours`; the value of the `normal` prior or that of `any shape` in all cases, without a least value; `bonferroni`: the critical value
@@ -32,12 +33,14 @@ SHAPES: dict[str, Callable[[int, np.random.Generator], Floats]] = {
     "equal": lambda m, _: np.zeros(m),
     "far": lambda m, _: np.arange(m) % 3 * 6.5,
     "close": lambda m, _: np.arange(m) % 3 * 2.5,
+    "nearer": lambda m, _: np.arange(m) % 3 * 1.5,
+    "two": lambda m, _: np.arange(m) % 2 * 2.0,
     "six": lambda m, _: np.arange(m) % 6 * 2.6,
     "fives": lambda m, _: np.arange(m) // 5 * 4.0,
     "pairs": lambda m, _: np.arange(m) // 2 * 3.0,
     "outliers": lambda m, _: np.concatenate([[13.0, -13.0], np.zeros(m - 2)]),
 }
-SIZES = [(6, 400), (18, 400), (50, 200), (120, 100), (400, 40)]
+SIZES = [(3, 400), (6, 400), (18, 400), (50, 200), (120, 100), (400, 40)]
 """Agents and number of pools."""
 
 

@@ -5,10 +5,10 @@ is needed only if all agents are equal. An interval of ranks fails later: with m
 true ratings are drawn from their posterior, and the critical value is the smallest one with which the intervals contain all ranks of
 enough draws. Agents that the data cannot tell apart are equal in the draws, and then no order among them counts as sure.
 
-The prior is estimated from the same data (`priors`). It is normal if there are 50 ratings or more, they are surely spread, and no other
-distribution explains them much better. Otherwise it is the likeliest distribution of any shape, as Gu and Koenker 2023 (Econometrica 91,
-"Invidious comparisons") rank by. Estimates follow chance in the data, so errors count as larger than they are. The constants are found by
-simulation (`benchmarks.rank_priors`).
+The prior is estimated from the same data (`priors`). It is normal if there are 100 ratings or more, they are spread over several errors,
+and no other distribution explains them much better. Otherwise it is the likeliest distribution of any shape, as Gu and Koenker 2023
+(Econometrica 91, "Invidious comparisons") rank by. Estimates follow chance in the data, so errors count as larger than they are. The
+constants are found by simulation (`benchmarks.rank_priors`).
 """
 
 import math
@@ -27,20 +27,22 @@ CAUTION: Final = 1.1
 """Factor by which errors count as larger in the posterior than they are."""
 OUTSIDE: Final = 0.6
 """Share of the draws with ranks outside the intervals, in shares of 1 minus the level."""
-_SPREAD: Final = 1.35
-"""Log-likelihood by which a normal prior has to exceed that of equal agents: chance exceeds it in 5 % of cases (half chi-squared)."""
+_SPREAD: Final = 3.0
+"""Smallest deviation of a normal prior in errors. Groups of equal agents that are nearer than that look normal in the ratings."""
 _GAIN: Final = 0.45
 """Log-likelihood for each error of the ratings' range by which the prior of any shape has to exceed the normal one. Where skills are
 normal, chance exceeds it in 5 to 20 % of cases."""
-_LEAST_NORMAL: Final = 50
+_LEAST_NORMAL: Final = 100
 """Smallest number of agents with a normal prior. Ratings of fewer agents do not show whether they form groups."""
 _PAIRS: Final = 8
-"""Largest number of differences, at most half the agents, that are safe whatever the prior says: pairs of equal agents far from others."""
+"""Largest number of differences, at most that of neighbours in a ranking, that are safe whatever the prior says."""
 DRAWS: Final = 1_000
 _ROUNDING: Final = 1e-9
 """Share by which the critical value is larger than the largest difference that is not sure, so that rounding does not make it sure."""
 _LEAST_OUTSIDE: Final = 5
 """Smallest number of draws with ranks outside. For higher levels, the critical value is Bonferroni's."""
+_LEAST_FREEDOM: Final = 4
+"""Smallest number of degrees of freedom with which a prior is estimated. With fewer, errors are too uncertain for one."""
 
 
 def critical_value(
@@ -48,7 +50,7 @@ def critical_value(
 ) -> float:
     """Number of standard errors from which on a difference of ratings counts as sure, for intervals of ranks that hold at once.
 
-    `simultaneous_ranks` checks the arguments.
+    `simultaneous_ranks` checks the arguments. The order of the agents changes nothing.
 
     Args:
         theta: Ratings (m,), finite.
@@ -69,13 +71,14 @@ def critical_value(
     single, bound = _quantile((1 - level) / 2, freedom), _quantile((1 - level) / (2 * pairs), freedom)
     outside = math.floor(OUTSIDE * (1 - level) * (DRAWS + 1))
     with np.errstate(over="ignore"):
-        overflows = not np.isfinite(4 * np.abs(covariance).sum())
-    if outside < _LEAST_OUTSIDE or overflows:
+        overflows = not np.isfinite(4 * np.abs(covariance).sum() + np.square(theta).sum())
+    if outside < _LEAST_OUTSIDE or overflows or (freedom is not None and freedom < _LEAST_FREEDOM):
         return bound
     rng, caution = np.random.default_rng(0), CAUTION * single / _quantile((1 - level) / 2)
     needed = np.zeros(DRAWS)
-    for label in np.unique(component):
-        ids = np.flatnonzero(component == label)
+    order = np.lexsort((covariance.diagonal(), theta))  # so that each agent has the same draws wherever it is listed
+    for label in dict.fromkeys(component[order].tolist()):
+        ids = order[component[order] == label]
         own = covariance[np.ix_(ids, ids)]
         variance = own.diagonal() - 2 * own.mean(axis=0) + own.mean()  # of ratings minus their mean
         if len(ids) > 1 and variance.max() > 0:
@@ -83,7 +86,7 @@ def critical_value(
             truth = _drawn_truths(theta[ids], caution * deviation, rng)
             needed = np.maximum(needed, needed_values(theta[ids], error[np.ix_(ids, ids)], truth))
     found = _quantile(scipy.special.ndtr(-np.sort(needed)[DRAWS - outside]), freedom)
-    least = _quantile((1 - level) / (2 * max(1, min(_PAIRS, len(theta) // 2))), freedom)
+    least = _quantile((1 - level) / (2 * max(1, min(_PAIRS, len(theta) - 1))), freedom)
     return min(bound, max((1 + _ROUNDING) * found, least))
 
 
@@ -123,7 +126,7 @@ def _drawn_truths(theta: Floats, deviation: Floats, rng: np.random.Generator) ->
     except SolverError:  # equal agents need the largest critical value
         return np.zeros((DRAWS, len(theta)))
     normal = likeliest_normal(theta, deviation)
-    is_spread = len(theta) >= _LEAST_NORMAL and normal.log_likelihood - normal.log_likelihood_equal > _SPREAD
+    is_spread = len(theta) >= _LEAST_NORMAL and math.sqrt(normal.variance) >= _SPREAD * deviation.mean()
     is_normal = mixture.log_likelihood - normal.log_likelihood <= _GAIN * np.ptp(theta) / deviation.mean()
     return (normal if is_spread and is_normal else mixture).draws(rng, DRAWS)
 

@@ -45,8 +45,9 @@ class Mixture:
 
     def draws(self, rng: Generator, count: int) -> Floats:
         """True ratings (count, m), drawn from the posterior of each agent by itself."""
-        upto = np.cumsum(self.posterior, axis=1)[:, :-1]
-        return np.asarray(self.atoms[(rng.random((count, len(upto)))[:, :, None] > upto).sum(axis=2)], np.float64)
+        upto, chance = np.cumsum(self.posterior, axis=1)[:, :-1], rng.random((count, len(self.posterior)))
+        place = [np.searchsorted(own, chance[:, i]) for i, own in enumerate(upto)]  # agent by agent: no array of all draws and atoms
+        return np.asarray(self.atoms[np.transpose(place)], np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +55,7 @@ class Normal:
     """A normal distribution of true ratings.
 
     mean, variance: of true ratings; variance 0: all are equal; center, deviation: (m,), of the normal posterior of each agent;
-    log_likelihood: of all ratings, without the constant of the normal density; log_likelihood_equal: the same if all true ratings are
-    equal.
+    log_likelihood: of all ratings, without the constant of the normal density.
     """
 
     mean: float
@@ -63,7 +63,6 @@ class Normal:
     center: Floats
     deviation: Floats
     log_likelihood: float
-    log_likelihood_equal: float
 
     def draws(self, rng: Generator, count: int) -> Floats:
         """True ratings (count, m), drawn from the posterior of each agent by itself."""
@@ -90,7 +89,6 @@ def likeliest_normal(ratings: Floats, error: Floats) -> Normal:
         center=ratings[0] + unit * (means[best] + kept * (own - means[best])),
         deviation=unit * np.sqrt(kept) * noise,
         log_likelihood=float(likelihoods[best]),
-        log_likelihood_equal=float(likelihoods[0]),
     )
 
 

@@ -163,10 +163,12 @@ def simultaneous_ranks_of_draws(
         InputError: An argument is out of range, or has another number of agents than `draws`.
     """
     draws, ranks, level = checks.real("draws", draws), checks.integers("ranks", ranks), _level(level)
-    if draws.ndim != 2 or len(draws) < 2 or np.isinf(draws).any():
-        raise InputError("draws", draws, "must be finite or NaN, (draws, agents), with two or more draws")
+    if draws.ndim != 2 or len(draws) < 2 or not draws.shape[1] or np.isinf(draws).any():
+        raise InputError("draws", draws, "must be finite or NaN, (draws, agents), with two or more draws, of one or more agents")
     if ranks.shape != draws.shape:
         raise InputError("ranks", ranks.shape, f"must have the shape of draws, {draws.shape}")
+    if ranks.min() < 1 or ranks.max() > draws.shape[1]:
+        raise InputError("ranks", ranks, f"must be from 1 to {draws.shape[1]}")
     theta = draws.mean(axis=0) if estimate is None else _ratings(estimate, "estimate")
     if theta.shape != draws.shape[1:]:
         raise InputError("estimate", theta.shape, f"must have a rating for each of the {draws.shape[1]} agents of draws")

@@ -174,7 +174,8 @@ def test_all_true_ranks_are_inside_as_often_as_asked_however_close_agents_are(sp
     ("argument", "value"),
     [
         ("draws", np.zeros(3)), ("draws", np.zeros((1, 3))), ("draws", np.full((2, 3), np.inf)), ("ranks", np.ones((2, 2), np.int64)),
-        ("ranks", np.ones((2, 3))), ("estimate", np.zeros(2)), ("estimate", np.full(3, np.inf)), ("level", 1.0), ("units", 1),
+        ("draws", np.zeros((2, 0))), ("ranks", np.ones((2, 3))), ("ranks", np.zeros((2, 3), np.int64)), ("ranks", np.full((2, 3), 4)),
+        ("estimate", np.zeros(2)), ("estimate", np.full(3, np.inf)), ("level", 1.0), ("units", 1),
         ("units", -1),
     ],
 )  # fmt: skip
