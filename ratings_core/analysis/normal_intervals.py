@@ -14,8 +14,8 @@ import scipy
 from ratings_core import checks
 from ratings_core.analysis.intervals import Intervals
 from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks
-from ratings_core.batch.bradley_terry import components_of, inside
-from ratings_core.batch.covariance import centred, unfitted
+from ratings_core.batch.bradley_terry import comparable, components_of, inside
+from ratings_core.batch.covariance import centred, model_share, prior_meat, unfitted
 from ratings_core.batch.logistic import PairLikelihood, grounds_of, variance
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError, SolverError
@@ -49,7 +49,7 @@ def normal_intervals(
 
     Returns:
         The intervals; `error` is the standard error, `replicates` the number of groups. An agent without a rating has no interval, and
-        its rank interval includes all ranks. Agents of different components are not comparable, so either may be above the other.
+        its rank interval includes all ranks. Of agents that are not `comparable`, either may be above the other.
 
     Raises:
         InputError: An argument is out of range.
@@ -68,7 +68,8 @@ def normal_intervals(
     error = np.where(np.isnan(theta), np.nan, np.sqrt(np.maximum(covariance.diagonal(), 0.0)))
     tail = 1 - (1 - level) / 2
     reach = (float(scipy.special.stdtrit(len(groups) - 1, tail)) if groups else float(scipy.special.ndtri(tail))) * error
-    first, last = simultaneous_ranks(theta, covariance, component, level=level, freedom=len(groups) - 1 if groups else None)
+    freedom = len(groups) - 1 if groups else None
+    first, last = simultaneous_ranks(theta, covariance, comparable(counts, prior), level=level, freedom=freedom)
     return Intervals(
         low=theta - reach, high=theta + reach, rank_low=first, rank_high=last, error=error,
         unrated=np.isnan(theta).astype(np.float64), level=level, replicates=len(groups),
@@ -104,6 +105,7 @@ def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float,
     ties = nu is not None and 0 < nu < math.inf
     model = _Scores(m, nu if ties else None)
     bread, held = model.information(within, theta), [] if prior else grounds_of(PairLikelihood(within, prior), component).tolist()
+    known = bread.diagonal()[:m].copy()
     bread[np.arange(m), np.arange(m)] += prior * variance(theta)
     bread[held] = bread[:, held] = 0.0
     bread[held, held] = 1.0
@@ -112,11 +114,15 @@ def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float,
     except scipy.linalg.LinAlgError as error:
         raise SolverError("intervals cannot be computed: the information matrix is numerically singular; set a prior") from error
     inverse[held] = inverse[:, held] = 0.0
+    share = model_share(known, within.first, within.second)
+    meat = model.information(within.times(share), theta)
+    meat[:m, :m] += prior_meat(theta, prior)
     if groups:
-        sums = np.array([model.total(inside(group, component), theta) for group in groups])
-        meat = len(groups) / (len(groups) - 1) * (sums - sums.mean(axis=0)).T @ (sums - sums.mean(axis=0))
+        parts = (inside(group, component) for group in groups)
+        sums = np.array([model.total(part.times(np.sqrt(1 - model_share(known, part.first, part.second))), theta) for part in parts])
+        meat += len(groups) / (len(groups) - 1) * (sums - sums.mean(axis=0)).T @ (sums - sums.mean(axis=0))
     else:
-        meat = model.squares(within, theta, inverse)
+        meat += model.squares(within.times(1 - share), theta, inverse)
     covariance = np.asarray((inverse @ meat @ inverse)[:m, :m], np.float64)
     return covariance if prior else centred(covariance, component)
 

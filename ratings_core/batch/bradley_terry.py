@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.batch.comparisons import Comparisons
-from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_meat
+from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_meat, prior_meat
 from ratings_core.batch.logistic import DENSE_UP_TO, Minimum, PairLikelihood, minimise, solver
 from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError, SolverError
-from ratings_core.graphs import Labels, members, strong_components
+from ratings_core.graphs import Labels, members, strong_components, weak_components
 from ratings_core.options import Options, option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
@@ -241,6 +241,18 @@ def components_of(counts: MetPairs, prior: float) -> Labels:
     return strong_components(tails, heads, counts.m)
 
 
+def comparable(counts: MetPairs, prior: float) -> Labels:
+    """Label of each agent (m,): of two agents with different labels, either may be above the other, whatever their ratings are.
+
+    Without a prior these are the components. With a prior all agents have ratings on one scale, but nothing but the prior orders agents
+    that no chain of games links.
+    """
+    if not prior:
+        return components_of(counts, prior)
+    met = counts.games > 0
+    return weak_components(counts.first[met], counts.second[met], counts.m)
+
+
 def check_connected(component: Labels, names: Sequence[str] | None) -> None:
     """Raises `InputError`, with the members of each component, if there is more than one."""
     groups = members(component)
@@ -267,10 +279,10 @@ def _alone(component: Labels) -> Any:
 def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, kind: str, comparisons: Comparisons | None) -> Floats:
     """Covariance of theta minus its component's mean, in logits squared (m, m)."""
     covariance = inverse_curvature(likelihood, theta, component)
-    if kind == "sandwich":
-        covariance = covariance @ pair_meat(likelihood.counts, theta, covariance) @ covariance
-    elif comparisons is not None:
-        covariance = covariance @ outcome_meat(comparisons, component, theta) @ covariance
+    if kind != "fisher":
+        by_outcome = kind == "clustered" and comparisons is not None
+        meat = outcome_meat(comparisons, component, theta) if by_outcome else pair_meat(likelihood.counts, theta, covariance)
+        covariance = covariance @ (meat + prior_meat(theta, likelihood.prior)) @ covariance
     comparable = (component[:, None] == component) & ~_alone(component)
     return np.asarray(np.where(comparable, covariance, np.nan), np.float64)
 

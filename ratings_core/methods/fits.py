@@ -11,7 +11,7 @@ import numpy as np
 
 from ratings_core.analysis.intervals import cell_replicates, including, replicate_intervals
 from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks, simultaneous_ranks_of_errors
-from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry, comparable
 from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import FenchelYoung, FenchelYoungOptions, fenchel_young
@@ -45,7 +45,7 @@ def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters:
     wins, ties = problem.counts.sparse(len(problem.names))
     before = None if start is None else by_name(start, 0, "ratings", problem.names, np.nan)
     result = bradley_terry(wins, ties, options=BradleyTerryOptions(**parameters), names=problem.names, start=before)
-    return replace(_with_errors(result), start=_next(problem, result))
+    return replace(_with_errors(problem, result), start=_next(problem, result))
 
 
 def _next(problem: Problem, result: BradleyTerry) -> Start | None:
@@ -59,15 +59,21 @@ def _next(problem: Problem, result: BradleyTerry) -> Start | None:
     return of_names("bradley_terry", {"ratings": ([problem.names[i] for i in rated], result.ratings[rated])})
 
 
-def _with_errors(result: BradleyTerry) -> Rated:
+def _with_errors(problem: PairsInput | ProfileInput | ScoresInput, result: BradleyTerry) -> Rated:
     sizes = np.unique(result.component, return_counts=True)[1]
     extra: dict[str, object] = {"components": len(sizes), "largest_component": int(sizes.max()), **_unrated(result)}
     rated = Rated(solution=result, unit=result.scale, extra=extra)
-    return rated if result.covariance is None else _with_normal(rated, result.covariance, result.assumes, result.component)
+    if result.covariance is None:
+        return rated
+    counts = of_tally(problem.counts, len(problem.names))
+    return _with_normal(rated, result.covariance, result.assumes, comparable(counts, result.prior))
 
 
-def _with_normal(rated: Rated, covariance: Floats, assumes: str | None, component: Labels | None = None) -> Rated:
-    """`rated` with normal intervals of its ratings and ranks from the covariance of the ratings (m, m), NaN where it is undefined."""
+def _with_normal(rated: Rated, covariance: Floats, assumes: str | None, component: Labels) -> Rated:
+    """`rated` with normal intervals of its ratings and ranks.
+
+    covariance: of the ratings (m, m), NaN where it is undefined; component: label of each agent (m,), as by `comparable`.
+    """
     ratings, known = rated.solution.ratings, np.where(np.isnan(covariance), 0.0, covariance)
     error = np.sqrt(covariance.diagonal())
     if len(ratings) <= PAIRED_AGENTS:
@@ -93,7 +99,8 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     if parameters["standard_errors"] == "none":
         return rated
     m = len(problem.names)
-    return _with_normal(rated, result.covariance[:m, :m], "independent outcomes")
+    linked = comparable(problem.comparisons.counts(), result.prior)
+    return _with_normal(rated, result.covariance[:m, :m], "independent outcomes", linked)
 
 
 def _unrated(result: BradleyTerry) -> dict[str, object]:

@@ -29,7 +29,10 @@ def battles(games: int, seed: int = 4) -> list[tuple[str, str, float]]:
 
 
 def sandwich(games: list[tuple[str, str, float]], names: tuple[str, ...], logits: np.ndarray) -> np.ndarray:
-    """Standard errors of logits less their mean: H+ G H+, with one term of G for each game (White 1982), over 1 minus its leverage."""
+    """Standard errors of logits less their mean: H+ G H+, with one term of G for each game (White 1982), over 1 minus its leverage.
+
+    The expected square of a game replaces a share of the actual one.
+    """
     at = {name: i for i, name in enumerate(names)}
     information, scores = np.zeros((2, len(names), len(names)))
     played = []
@@ -41,7 +44,9 @@ def sandwich(games: list[tuple[str, str, float]], names: tuple[str, ...], logits
         information += p * (1 - p) * np.outer(arms, arms)
     inverse = np.linalg.pinv(information)
     for arms, p, result in played:
-        scores += (result - p) ** 2 / (1 - p * (1 - p) * (arms @ inverse @ arms)) * np.outer(arms, arms)
+        share = 0.5 / (0.5 + information.diagonal()[arms != 0].min())
+        actual = (result - p) ** 2 / (1 - p * (1 - p) * (arms @ inverse @ arms))
+        scores += ((1 - share) * actual + share * p * (1 - p)) * np.outer(arms, arms)
     return np.sqrt(np.diag(inverse @ scores @ inverse))
 
 
