@@ -141,9 +141,9 @@ class _Scores:
         return self._outer(counts, games * own, games * border, games * tie * (1 - tie))
 
     def squares(self, counts: MetPairs, theta: Floats, inverse: Floats) -> Floats:
-        """Sum over games of the outer products of their scores, each divided by `unfitted`, dense (m, m) or (m + 1, m + 1).
+        """Sum over games of the outer products of their scores, dense (m, m) or (m + 1, m + 1). inverse: inverse information of the fit.
 
-        inverse: inverse information of the fit.
+        The squared scores of theta are divided by `unfitted`. That of log nu is not, because no single game decides nu.
         """
         win, tie, _ = self._shares(counts, theta)
         points = win + tie / 2
@@ -154,7 +154,7 @@ class _Scores:
         of_both, of_tie = tie / 2 - points * tie, tie * (1 - tie)
         given_nu = win + tie / 4 - points**2 - np.divide(of_both**2, of_tie, out=np.zeros_like(tie), where=of_tie > 0)
         kept = unfitted(counts, given_nu, inverse)
-        return self._outer(counts, own / kept, border / kept, corner / kept)
+        return self._outer(counts, own / kept, border / np.sqrt(kept), corner)
 
     def total(self, counts: MetPairs, theta: Floats) -> Floats:
         """Sum of the scores of all games (m,) or (m + 1,)."""

@@ -73,7 +73,8 @@ def twin(counts: MetPairs, point: Floats, prior: float) -> Floats:
         basis = np.stack([way, np.arange(n) == n - 1])
         gap, both, tie = (basis @ of_game[pair] @ basis.T)[[0, 0, 1], [0, 1, 1]]
         kept.append(1 - (gap - both**2 / tie) * (2 * way @ inverse @ (2 * way)))
-    meat = (scores * cells * np.tile((1 - share) / kept, 3)) @ scores.T + np.einsum("p,pij->ij", share, expected)
+    divided = np.vstack([scores[:M] / np.sqrt(np.tile(kept, 3)), scores[M:]])  # scores of theta; no single game decides nu
+    meat = (divided * cells * np.tile(1 - share, 3)) @ divided.T + np.einsum("p,pij->ij", share, expected)
     if prior:
         meat += np.diag(anchors) - np.outer(anchors, anchors) / anchors.sum()
     return np.asarray((less @ inverse @ meat @ inverse @ less.T)[:M, :M], np.float64)
@@ -182,6 +183,18 @@ def test_a_newcomer_that_won_or_lost_all_games_has_a_wide_interval(method: Any, 
     assert found.rank_low[M] < found.rank_high[M]
     if won + lost <= 5:
         assert (found.rank_low[M], found.rank_high[M]) == (1, M + 1)
+
+
+@pytest.mark.parametrize("method", [bradley_terry, davidson])
+def test_a_newcomer_with_one_tied_game_has_a_wide_interval_and_leaves_those_of_others_alone(method: Any) -> None:
+    options = BradleyTerryOptions(scale=1.0, centre=0.0)
+    counts, settled = with_a_newcomer(0, 0, tied=1), played(1, 100, nu=0.5)
+    fit, before = method(counts, options=options), method(settled, options=options)
+    found = normal_intervals(counts, fit.ratings - fit.ratings[:M].mean(), nu=getattr(fit, "nu", None))
+    apart = normal_intervals(settled, before.ratings, nu=getattr(before, "nu", None))
+    assert found.error[M] > 1
+    # the mean that is subtracted includes the newcomer, whose error adds to all others
+    assert (found.error[:M] <= apart.error + found.error[M] / M).all()
 
 
 def test_the_interval_of_an_agent_without_games_is_that_of_the_prior() -> None:
