@@ -2,6 +2,7 @@
 
 At a nominal 95 %, percentiles of refits cover 90 to 91 %, because the bias of the fit occurs twice in a resampled fit. The sandwich covers
 94.5 to 96.5 % for 10 to 1,000 games per pair (`benchmarks.coverage`), even if results deviate from the model, and needs no refit.
+Agents with few games, or with nothing but wins or losses, need more than the scores of their games: `ratings_core.batch.covariance`.
 """
 
 import math

@@ -108,9 +108,11 @@ def bradley_terry(
 
     options.standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior, the information is the
     curvature of the posterior). ``sandwich`` also holds if results vary less or more than in the model, as ties do (White 1982; squared
-    residuals are divided by 1 minus the leverage, MacKinnon and White 1985). Both assume independent games of weight 1. Their errors are
+    residuals are divided by 1 minus the leverage, MacKinnon and White 1985). Where the games say little about an agent, squares that the
+    model expects replace a share of its squared residuals (`covariance.model_share`), and a prior's games count as results that could have
+    been others (`covariance.prior_meat`). Both assume independent games of weight 1. Their errors are
     too small for games of more than two sides, because they treat the pairs of such a game as independent. ``clustered`` needs
-    `Comparisons`. It is the sandwich estimate by outcome, without correction for leverage, and the pairs of an outcome may
+    `Comparisons`. It is the sandwich estimate by outcome, without correction for leverage and with both additions, and the pairs of an outcome may
     depend on each other in any way.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, divided by its

@@ -76,7 +76,7 @@ def contextual_bradley_terry(
     Without priors, three conditions are necessary and are checked: chains of wins lead from every agent to every other one; no feature is
     a linear combination of other features and the agents; no linear combination predicts the results with certainty. Columns are scaled
     internally, so their units do not affect the fit. The errors are sandwich estimates clustered by outcome (White 1982; Liang and Zeger
-    1986).
+    1986), with `covariance.model_share` and `covariance.prior_meat`.
 
     Certificate (``score_gap_per_game``): the largest component of the gradient, each divided by its largest possible value (the games of an
     agent, the sum of a feature's absolute values). It is recomputed from the returned values. Raises `InputError` for invalid arguments and
