@@ -53,6 +53,12 @@ PERIODS = {"own model, 4": 4, "own model, 24": 24}
 TIES = 6 / 7
 """Davidson's parameter of ties, with which equal agents tie 30 % of their games."""
 FITS = ("bradley_terry", "davidson")
+NEWCOMERS = [
+    (method, kind)
+    for kind in ("newcomers", "newcomers, ties", "newcomers, prior", "newcomers, ties, prior", "extremes, prior", "extremes, ties, prior")
+    for method in (FITS if "ties" in kind else FITS[:1])
+]
+"""Methods and kinds of pools with newcomers."""
 DRAWN = ("copeland", "maximal_lottery", "nash_average_agents")
 TASKS = {"tasks": 1.0, "tasks, near": 0.1}
 """Kinds of tables of tasks, with the deviation of the agents' levels."""
@@ -122,9 +128,8 @@ def grid(pools: float) -> list[Cell]:
         found += cells("davidson", kind, [(32, 320, 200), (32, 2_000, 200)])
     for kind in ("sparse, ties", "sparse, ties, prior"):
         found += cells("davidson", kind, [(20, 20, 150)])
-    for kind in ("newcomers", "newcomers, ties", "newcomers, prior", "newcomers, ties, prior", "extremes, prior", "extremes, ties, prior"):
-        for method in FITS if "ties" in kind else FITS[:1]:
-            found += cells(method, kind, [(32, 720, 200)])
+    for method, kind in NEWCOMERS:
+        found += cells(method, kind, [(32, 720, 200)])
     for method in DRAWN:
         for kind in ("random", "random, ties"):
             found += cells(method, kind, [(32, 320, 120), (32, 2_000, 60)])

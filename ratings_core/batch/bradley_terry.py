@@ -112,7 +112,7 @@ def bradley_terry(
     model expects replace a share of its squared residuals (`covariance.model_share`), and a prior's games count as results that could have
     been others (`covariance.prior_meat`). Both assume independent games of weight 1. Their errors are
     too small for games of more than two sides, because they treat the pairs of such a game as independent. ``clustered`` needs
-    `Comparisons`. It is the sandwich estimate by outcome, without correction for leverage and with both additions, and the pairs of an outcome may
+    `Comparisons`. It is the sandwich estimate by outcome, with both additions, but without correction for leverage. The pairs of an outcome may
     depend on each other in any way.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, divided by its
@@ -282,8 +282,8 @@ def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, ki
     """Covariance of theta minus its component's mean, in logits squared (m, m)."""
     covariance = inverse_curvature(likelihood, theta, component)
     if kind != "fisher":
-        by_outcome = kind == "clustered" and comparisons is not None
-        meat = outcome_meat(comparisons, component, theta) if by_outcome else pair_meat(likelihood.counts, theta, covariance)
+        by_pair = kind == "sandwich" or comparisons is None
+        meat = pair_meat(likelihood.counts, theta, covariance) if by_pair else outcome_meat(comparisons, component, theta)
         covariance = covariance @ (meat + prior_meat(theta, likelihood.prior)) @ covariance
     comparable = (component[:, None] == component) & ~_alone(component)
     return np.asarray(np.where(comparable, covariance, np.nan), np.float64)

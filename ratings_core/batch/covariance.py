@@ -1,9 +1,9 @@
 """Covariance of pairwise logistic fits: the inverse curvature, and sums of scores by pair or by outcome for sandwich estimators.
 
-The meat of a sandwich is the expected sum of the squared scores. The squared scores of the actual results estimate it from a few values if an
-agent has few games, or wins or loses nearly all of them. An agent that won all its games has scores near 0, as if its rating were certain.
-So for such agents, squares that the model expects replace a share of the actual ones (`model_share`), and the results of a prior
-count as results (`prior_meat`).
+The meat of a sandwich is the expected sum of the squared scores. Squared scores of few results, or of results that are nearly all wins or
+all losses, estimate it badly: an agent that won all its games has scores near 0, as if its rating were certain. So squares that the model
+expects replace a share of the actual ones, a large one for such agents (`model_share`), and the games of a prior count as results
+(`prior_meat`).
 """
 
 from typing import Any, Final
@@ -83,8 +83,8 @@ def model_share(information: Floats, first: Ids, second: Ids) -> Floats:
 def prior_meat(theta: Floats, prior: float) -> Floats:
     """Sum of the expected outer products of the scores of the prior's games (m, m), given that the scores have the sum 0.
 
-    Their results could have been others, like those of real games: this is the error that shrinkage causes, on average over true ratings that
-    the prior describes. The sum of all ratings is a convention, so its error is left out.
+    Their results could have been others, like those of real games. This is the error that shrinkage causes, on average over true ratings
+    that the prior describes. The middle of the scale is a convention, so the error of a common shift is left out.
 
     Args:
         theta: Ratings in logits (m,).
@@ -117,7 +117,8 @@ def outcome_meat(comparisons: Comparisons, component: Labels, theta: Floats) -> 
     inside = component[first] == component[second]
     expected = scipy.special.expit(theta[first] - theta[second])
     information = np.where(inside, comparisons.weights * expected * (1 - expected), 0.0)
-    share = model_share(np.bincount(first, information, m) + np.bincount(second, information, m), first, second)
+    known = np.asarray(np.bincount(first, information, m) + np.bincount(second, information, m), np.float64)
+    share = model_share(known, first, second)
     residual = np.where(inside, np.sqrt(1 - share) * (comparisons.result - expected), 0.0)
     meat = np.asarray(outcome_scores(comparisons, residual)[1], np.float64)
     between = np.bincount(first * m + second, share * information, m * m).reshape(m, m)
