@@ -128,8 +128,7 @@ def grid(pools: float) -> list[Cell]:
         found += cells("davidson", kind, [(32, 320, 200), (32, 2_000, 200)])
     for kind in ("sparse, ties", "sparse, ties, prior"):
         found += cells("davidson", kind, [(20, 20, 150)])
-    for method, kind in NEWCOMERS:
-        found += cells(method, kind, [(32, 720, 200)])
+    found += [cell for method, kind in NEWCOMERS for cell in cells(method, kind, [(32, 720, 200)])]
     for method in DRAWN:
         for kind in ("random", "random, ties"):
             found += cells(method, kind, [(32, 320, 120), (32, 2_000, 60)])

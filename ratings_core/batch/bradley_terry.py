@@ -110,10 +110,9 @@ def bradley_terry(
     curvature of the posterior). ``sandwich`` also holds if results vary less or more than in the model, as ties do (White 1982; squared
     residuals are divided by 1 minus the leverage, MacKinnon and White 1985). Where the games say little about an agent, squares that the
     model expects replace a share of its squared residuals (`covariance.model_share`), and a prior's games count as results that could have
-    been others (`covariance.prior_meat`). Both assume independent games of weight 1. Their errors are
-    too small for games of more than two sides, because they treat the pairs of such a game as independent. ``clustered`` needs
-    `Comparisons`. It is the sandwich estimate by outcome, with both additions, but without correction for leverage. The pairs of an outcome may
-    depend on each other in any way.
+    been others (`covariance.prior_meat`). Both ``fisher`` and ``sandwich`` assume independent games of weight 1. Their errors are too small
+    for games of more than two sides, because they treat the pairs of such a game as independent. ``clustered`` needs `Comparisons`. It is
+    the sandwich by outcome, without correction for leverage. The pairs of an outcome may depend on each other in any way.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, divided by its
     number of games in the fit. It is recomputed from the returned ratings and is at most the tolerance. ``stats["score_gap"]`` is the
@@ -282,8 +281,10 @@ def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, ki
     """Covariance of theta minus its component's mean, in logits squared (m, m)."""
     covariance = inverse_curvature(likelihood, theta, component)
     if kind != "fisher":
-        by_pair = kind == "sandwich" or comparisons is None
-        meat = pair_meat(likelihood.counts, theta, covariance) if by_pair else outcome_meat(comparisons, component, theta)
+        if kind == "clustered" and comparisons is not None:
+            meat = outcome_meat(comparisons, component, theta)
+        else:
+            meat = pair_meat(likelihood.counts, theta, covariance)
         covariance = covariance @ (meat + prior_meat(theta, likelihood.prior)) @ covariance
     comparable = (component[:, None] == component) & ~_alone(component)
     return np.asarray(np.where(comparable, covariance, np.nan), np.float64)
