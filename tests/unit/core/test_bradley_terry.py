@@ -298,10 +298,8 @@ def test_standard_errors_of_two_agents():
     assert solved.standard_error == pytest.approx([expected, expected])
     assert solved.assumes == "independent pairs"
     sandwich = bradley_terry([[0, 30], [10, 0]], options=BradleyTerryOptions(standard_errors="sandwich"))
-    expected = 0.5 / (
-        0.5 + 40 * 0.75 * 0.25
-    )  # share of squares that the model expects; the other squares are of one gap fitted to 40 games
-    assert sandwich.covariance == pytest.approx(solved.covariance * ((1 - expected) * 40 / 39 + expected))
+    share = 0.5 / (0.5 + 40 * 0.75 * 0.25)  # of expected squares; the others are of one gap fitted to 40 games
+    assert sandwich.covariance == pytest.approx(solved.covariance * ((1 - share) * 40 / 39 + share))
     assert bradley_terry([[0, 30], [10, 0]]).standard_error is None
 
 
