@@ -35,8 +35,9 @@ class BradleyTerry(Solution):
     """Ratings in points: a beats b with probability 1 / (1 + exp((ratings[b] - ratings[a]) / scale)).
 
     component: int64 (m,), the component of each agent. Only ratings of the same component are comparable; with a prior there is a single
-    component. covariance: (m, m), in points squared, of the ratings minus their component's mean (with a prior: of the ratings); NaN for
-    agents of different components and for unrated agents; None if not requested. assumes: the assumption behind the covariance.
+    component. covariance: (m, m), in points squared, of the ratings minus their component's mean (with a prior: of the ratings, where only
+    ``fisher`` includes the error of a common shift); NaN for agents of different components and for unrated agents; None if not requested.
+    assumes: the assumption behind the covariance.
     """
 
     component: Labels
