@@ -4,11 +4,14 @@
 Each row plants pools whose truth is known, solves them as
 `equirank solve --intervals` does (online methods: as boards show them), and counts. `covered` is the share of agents whose interval holds
 the true rating, with its Monte Carlo standard error over pools; `width` is the mean width (points, or the method's unit); `ranks` is the
-share of pools in which all intervals of ranks hold at once, `wide` the mean number of ranks in one; `far` is the share of the tenth of
-the agents whose ratings are farthest from a newcomer's; `excluded` is the number of rows whose interval excludes its own estimate.
+share of pools in which all intervals of ranks hold at once, `wide` the mean number of ranks in one; `far` is `covered` of the agents that
+are hardest to cover: for online methods the tenth whose ratings are farthest from a newcomer's, in pools with newcomers these, in pools
+with extremes the agents that won or lost all their games; `excluded` is the number of rows whose interval excludes its own estimate.
 `--before` runs the same pools with another checkout of the project, in the same table.
 
-Kinds of pools are words: `random` pairs or a `sparse` graph of pairs, then `ties` and `prior` (a prior of one game in the solve).
+Kinds of pools are words: `random` pairs or a `sparse` graph of pairs, then `ties` and `prior` (a prior of one game in the solve). In
+pools with `newcomers`, a quarter of the agents have one to five games, against the others, whose games are between random pairs, some
+agents five times as often as others. In pools with `extremes`, two of these others are in addition 4 logits above and below the mean.
 
 The truth of a fit is the fit to the true probabilities of all pairs; that of other methods is their answer on the true margins. Planted
 skills are normal with a deviation of 0.7 logits; `near` agents have almost equal ones. Online methods have rows of planted, constant
@@ -33,6 +36,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 import numpy as np
 
 from benchmarks.common import machine, parser
+from ratings_core.batch.bradley_terry import components_of
+from ratings_core.batch.pair_counts import of_tally
 from ratings_core.online import RATERS
 from ratings_core.problems.inputs import GamesInput, MarginsInput, Problem, ScoresInput
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
@@ -48,6 +53,12 @@ PERIODS = {"own model, 4": 4, "own model, 24": 24}
 TIES = 6 / 7
 """Davidson's parameter of ties, with which equal agents tie 30 % of their games."""
 FITS = ("bradley_terry", "davidson")
+NEWCOMERS = [
+    (method, kind)
+    for kind in ("newcomers", "newcomers, ties", "newcomers, prior", "newcomers, ties, prior", "extremes, prior", "extremes, ties, prior")
+    for method in (FITS if "ties" in kind else FITS[:1])
+]
+"""Methods and kinds of pools with newcomers."""
 DRAWN = ("copeland", "maximal_lottery", "nash_average_agents")
 TASKS = {"tasks": 1.0, "tasks, near": 0.1}
 """Kinds of tables of tasks, with the deviation of the agents' levels."""
@@ -87,10 +98,11 @@ class Cell(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """A planted pool. truth: true ratings (agents,) by name."""
+    """A planted pool. truth: true ratings (agents,) by name; far: bool (agents,), those of the column `far`; None: none."""
 
     problem: Problem
     truth: Any
+    far: Any = None
 
 
 def grid(pools: float) -> list[Cell]:
@@ -116,6 +128,7 @@ def grid(pools: float) -> list[Cell]:
         found += cells("davidson", kind, [(32, 320, 200), (32, 2_000, 200)])
     for kind in ("sparse, ties", "sparse, ties, prior"):
         found += cells("davidson", kind, [(20, 20, 150)])
+    found += [cell for method, kind in NEWCOMERS for cell in cells(method, kind, [(32, 720, 200)])]
     for method in DRAWN:
         for kind in ("random", "random, ties"):
             found += cells(method, kind, [(32, 320, 120), (32, 2_000, 60)])
@@ -158,6 +171,8 @@ def drawn(cell: Cell, seed: int) -> Pool:
         return _clustered(rng, cell)
     if cell.schedule == "random":
         return _random(rng, cell)
+    if cell.schedule in ("newcomers", "extremes"):
+        return _newcomers(rng, cell)
     gap = chances(rng, cell.agents, cyclic=cell.kind == "cyclic")
     first, second = np.triu_indices(cell.agents, 1)
     if cell.schedule == "sparse":
@@ -228,6 +243,30 @@ def _random(rng: np.random.Generator, cell: Cell) -> Pool:
     return Pool(problem, _truth(cell, first, second, chance, skill[:, None] - skill))
 
 
+def _newcomers(rng: np.random.Generator, cell: Cell) -> Pool:
+    """Games between settled agents, and one to five games of each newcomer against them. games: of the settled agents."""
+    m, settled = cell.agents, cell.agents * 3 // 4
+    skill = rng.normal(0.0, 0.7, m)
+    if cell.schedule == "extremes":
+        skill[:2] = 4.0, -4.0
+    first, second = np.triu_indices(m, 1)
+    activity = np.append(rng.uniform(20, 100, settled), np.zeros(m - settled))
+    share = activity[first] * activity[second]
+    games = rng.multinomial(cell.games, share / share.sum())
+    for newcomer in range(settled, m):
+        met = (second == newcomer) & (first < settled)
+        games[met] = rng.multinomial(rng.integers(1, 6), np.full(settled, 1 / settled))
+    chance = _results(cell, skill[first] - skill[second])
+    counts = np.array([rng.multinomial(number, one) for number, one in zip(games, chance, strict=True)], float)
+    tally = _tally(first, second, counts.T)
+    pairs = of_tally(tally, m)
+    component = components_of(pairs, cell.parameters.get("prior", 0.0))
+    rated = component == np.bincount(component).argmax()
+    points, played = (pairs.per_agent(*both) for both in ((pairs.points, pairs.games - pairs.points), (pairs.games, pairs.games)))
+    far = np.arange(m) >= settled if cell.schedule == "newcomers" else (points == 0) | (points == played)
+    return Pool(GamesInput(_names(m), tally, NO_PLACES), 1500 + POINTS * (skill - skill[rated].mean()), far & rated)
+
+
 def _table(rng: np.random.Generator, cell: Cell) -> Pool:
     """Scores of agents on tasks drawn at random; the truth is the same method on 20,000 tasks of the same kind."""
     level = rng.normal(0.0, TASKS[cell.kind], cell.agents)
@@ -274,7 +313,7 @@ def offline(cell: Cell, seed: int) -> dict[str, Any]:
         "width": float((high - low)[known].mean()),
         "ranks": float(not ((rank < best) | (rank > worst)).any()),
         "wide": float((worst - best + 1).mean()),
-        "far": math.nan,
+        "far": float(inside[pool.far].mean()) if pool.far is not None and pool.far.any() else math.nan,
         "excluded": sum(not _includes(row) for row in rows),
     }
 
@@ -355,7 +394,9 @@ def measured(cell: Cell) -> dict[str, float]:
             failed += 1
     if not found:
         return {"failed": failed}
-    means = {name: float(np.mean([one[name] for one in found])) for name in ("covered", "width", "ranks", "wide", "far")}
+    means = {name: float(np.mean([one[name] for one in found])) for name in ("covered", "width", "ranks", "wide")}
+    far = [one["far"] for one in found if not math.isnan(one["far"])]
+    means["far"] = float(np.mean(far)) if far else math.nan
     error = float(np.std([one["covered"] for one in found], ddof=1) / math.sqrt(len(found))) if len(found) > 1 else math.nan
     return {**means, "error": error, "excluded": sum(one["excluded"] for one in found), "failed": failed}
 

@@ -2,6 +2,7 @@
 
 At a nominal 95 %, percentiles of refits cover 90 to 91 %, because the bias of the fit occurs twice in a resampled fit. The sandwich covers
 94.5 to 96.5 % for 10 to 1,000 games per pair (`benchmarks.coverage`), even if results deviate from the model, and needs no refit.
+Agents with few games, or with nothing but wins or losses, need more than the scores of their games: `ratings_core.batch.covariance`.
 """
 
 import math
@@ -14,8 +15,8 @@ import scipy
 from ratings_core import checks
 from ratings_core.analysis.intervals import Intervals
 from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks
-from ratings_core.batch.bradley_terry import components_of, inside
-from ratings_core.batch.covariance import centred, unfitted
+from ratings_core.batch.bradley_terry import comparable, components_of, inside
+from ratings_core.batch.covariance import centred, model_share, prior_meat, unfitted
 from ratings_core.batch.logistic import PairLikelihood, grounds_of, variance
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError, SolverError
@@ -49,7 +50,7 @@ def normal_intervals(
 
     Returns:
         The intervals; `error` is the standard error, `replicates` the number of groups. An agent without a rating has no interval, and
-        its rank interval includes all ranks. Agents of different components are not comparable, so either may be above the other.
+        its rank interval includes all ranks. Of agents that are not `comparable`, either may be above the other.
 
     Raises:
         InputError: An argument is out of range.
@@ -68,7 +69,8 @@ def normal_intervals(
     error = np.where(np.isnan(theta), np.nan, np.sqrt(np.maximum(covariance.diagonal(), 0.0)))
     tail = 1 - (1 - level) / 2
     reach = (float(scipy.special.stdtrit(len(groups) - 1, tail)) if groups else float(scipy.special.ndtri(tail))) * error
-    first, last = simultaneous_ranks(theta, covariance, component, level=level, freedom=len(groups) - 1 if groups else None)
+    freedom = len(groups) - 1 if groups else None
+    first, last = simultaneous_ranks(theta, covariance, comparable(counts, prior), level=level, freedom=freedom)
     return Intervals(
         low=theta - reach, high=theta + reach, rank_low=first, rank_high=last, error=error,
         unrated=np.isnan(theta).astype(np.float64), level=level, replicates=len(groups),
@@ -104,6 +106,7 @@ def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float,
     ties = nu is not None and 0 < nu < math.inf
     model = _Scores(m, nu if ties else None)
     bread, held = model.information(within, theta), [] if prior else grounds_of(PairLikelihood(within, prior), component).tolist()
+    known = bread.diagonal()[:m].copy()
     bread[np.arange(m), np.arange(m)] += prior * variance(theta)
     bread[held] = bread[:, held] = 0.0
     bread[held, held] = 1.0
@@ -112,11 +115,15 @@ def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float,
     except scipy.linalg.LinAlgError as error:
         raise SolverError("intervals cannot be computed: the information matrix is numerically singular; set a prior") from error
     inverse[held] = inverse[:, held] = 0.0
+    share = model_share(known, within.first, within.second)
+    meat = model.information(within.times(share), theta)
+    meat[:m, :m] += prior_meat(theta, prior)
     if groups:
-        sums = np.array([model.total(inside(group, component), theta) for group in groups])
-        meat = len(groups) / (len(groups) - 1) * (sums - sums.mean(axis=0)).T @ (sums - sums.mean(axis=0))
+        parts = (inside(group, component) for group in groups)
+        sums = np.array([model.total(part.times(np.sqrt(1 - model_share(known, part.first, part.second))), theta) for part in parts])
+        meat += len(groups) / (len(groups) - 1) * (sums - sums.mean(axis=0)).T @ (sums - sums.mean(axis=0))
     else:
-        meat = model.squares(within, theta, inverse)
+        meat += model.squares(within.times(1 - share), theta, inverse)
     covariance = np.asarray((inverse @ meat @ inverse)[:m, :m], np.float64)
     return covariance if prior else centred(covariance, component)
 
@@ -135,9 +142,9 @@ class _Scores:
         return self._outer(counts, games * own, games * border, games * tie * (1 - tie))
 
     def squares(self, counts: MetPairs, theta: Floats, inverse: Floats) -> Floats:
-        """Sum over games of the outer products of their scores, each divided by `unfitted`, dense (m, m) or (m + 1, m + 1).
+        """Sum over games of the outer products of their scores, dense (m, m) or (m + 1, m + 1). inverse: inverse information of the fit.
 
-        inverse: inverse information of the fit.
+        The squared scores of theta are divided by `unfitted`. That of log nu is not, because no single game decides nu.
         """
         win, tie, _ = self._shares(counts, theta)
         points = win + tie / 2
@@ -148,7 +155,7 @@ class _Scores:
         of_both, of_tie = tie / 2 - points * tie, tie * (1 - tie)
         given_nu = win + tie / 4 - points**2 - np.divide(of_both**2, of_tie, out=np.zeros_like(tie), where=of_tie > 0)
         kept = unfitted(counts, given_nu, inverse)
-        return self._outer(counts, own / kept, border / kept, corner / kept)
+        return self._outer(counts, own / kept, border / np.sqrt(kept), corner)
 
     def total(self, counts: MetPairs, theta: Floats) -> Floats:
         """Sum of the scores of all games (m,) or (m + 1,)."""

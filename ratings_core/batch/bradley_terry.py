@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.batch.comparisons import Comparisons
-from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_meat
+from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_meat, prior_meat
 from ratings_core.batch.logistic import DENSE_UP_TO, Minimum, PairLikelihood, minimise, solver
 from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError, SolverError
-from ratings_core.graphs import Labels, members, strong_components
+from ratings_core.graphs import Labels, members, strong_components, weak_components
 from ratings_core.options import Options, option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
@@ -35,8 +35,9 @@ class BradleyTerry(Solution):
     """Ratings in points: a beats b with probability 1 / (1 + exp((ratings[b] - ratings[a]) / scale)).
 
     component: int64 (m,), the component of each agent. Only ratings of the same component are comparable; with a prior there is a single
-    component. covariance: (m, m), in points squared, of the ratings minus their component's mean (with a prior: of the ratings); NaN for
-    agents of different components and for unrated agents; None if not requested. assumes: the assumption behind the covariance.
+    component. covariance: (m, m), in points squared, of the ratings minus their component's mean (with a prior: of the ratings, where only
+    ``fisher`` includes the error of a common shift); NaN for agents of different components and for unrated agents; None if not requested.
+    assumes: the assumption behind the covariance.
     """
 
     component: Labels
@@ -108,10 +109,11 @@ def bradley_terry(
 
     options.standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior, the information is the
     curvature of the posterior). ``sandwich`` also holds if results vary less or more than in the model, as ties do (White 1982; squared
-    residuals are divided by 1 minus the leverage, MacKinnon and White 1985). Both assume independent games of weight 1. Their errors are
-    too small for games of more than two sides, because they treat the pairs of such a game as independent. ``clustered`` needs
-    `Comparisons`. It is the sandwich estimate by outcome, without correction for leverage, and the pairs of an outcome may
-    depend on each other in any way.
+    residuals are divided by 1 minus the leverage, MacKinnon and White 1985). Where the games say little about an agent, squares that the
+    model expects replace a share of its squared residuals (`covariance.model_share`), and a prior's games count as results that could have
+    been others (`covariance.prior_meat`). Both ``fisher`` and ``sandwich`` assume independent games of weight 1. Their errors are too small
+    for games of more than two sides, because they treat the pairs of such a game as independent. ``clustered`` needs `Comparisons`. It is
+    the sandwich by outcome, without correction for leverage. The pairs of an outcome may depend on each other in any way.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, divided by its
     number of games in the fit. It is recomputed from the returned ratings and is at most the tolerance. ``stats["score_gap"]`` is the
@@ -241,6 +243,18 @@ def components_of(counts: MetPairs, prior: float) -> Labels:
     return strong_components(tails, heads, counts.m)
 
 
+def comparable(counts: MetPairs, prior: float) -> Labels:
+    """Label of each agent (m,): of two agents with different labels, either may be above the other, whatever their ratings are.
+
+    Without a prior these are the components. With a prior all agents have ratings on one scale, but nothing but the prior orders agents
+    that no chain of games links.
+    """
+    if not prior:
+        return components_of(counts, prior)
+    met = counts.games > 0
+    return weak_components(counts.first[met], counts.second[met], counts.m)
+
+
 def check_connected(component: Labels, names: Sequence[str] | None) -> None:
     """Raises `InputError`, with the members of each component, if there is more than one."""
     groups = members(component)
@@ -267,10 +281,12 @@ def _alone(component: Labels) -> Any:
 def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, kind: str, comparisons: Comparisons | None) -> Floats:
     """Covariance of theta minus its component's mean, in logits squared (m, m)."""
     covariance = inverse_curvature(likelihood, theta, component)
-    if kind == "sandwich":
-        covariance = covariance @ pair_meat(likelihood.counts, theta, covariance) @ covariance
-    elif comparisons is not None:
-        covariance = covariance @ outcome_meat(comparisons, component, theta) @ covariance
+    if kind != "fisher":
+        if kind == "clustered" and comparisons is not None:
+            meat = outcome_meat(comparisons, component, theta)
+        else:
+            meat = pair_meat(likelihood.counts, theta, covariance)
+        covariance = covariance @ (meat + prior_meat(theta, likelihood.prior)) @ covariance
     comparable = (component[:, None] == component) & ~_alone(component)
     return np.asarray(np.where(comparable, covariance, np.nan), np.float64)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ratings_core import checks
 from ratings_core.batch.bradley_terry import LogitOptions, check_connected, components_of
 from ratings_core.batch.comparisons import Comparisons
-from ratings_core.batch.covariance import outcome_scores
+from ratings_core.batch.covariance import model_share, outcome_scores, prior_meat
 from ratings_core.batch.logistic import doubt, variance
 from ratings_core.errors import InputError, SolverError
 from ratings_core.options import option
@@ -76,7 +76,7 @@ def contextual_bradley_terry(
     Without priors, three conditions are necessary and are checked: chains of wins lead from every agent to every other one; no feature is
     a linear combination of other features and the agents; no linear combination predicts the results with certainty. Columns are scaled
     internally, so their units do not affect the fit. The errors are sandwich estimates clustered by outcome (White 1982; Liang and Zeger
-    1986).
+    1986), with `covariance.model_share` and `covariance.prior_meat`.
 
     Certificate (``score_gap_per_game``): the largest component of the gradient, each divided by its largest possible value (the games of an
     agent, the sum of a feature's absolute values). It is recomputed from the returned values. Raises `InputError` for invalid arguments and
@@ -134,15 +134,21 @@ class _Model:
 
         weights: (n,), weight times variance of each comparison; anchors: variance of each agent's pseudo-games against the anchor.
         """
+        m, k = self.data.m, self.features.shape[1]
+        priors = np.append(np.broadcast_to(self.options.prior * anchors, m), np.full(k, self.options.feature_prior))
+        return self.information(weights) + np.diag(priors)
+
+    def information(self, weights: Floats) -> Floats:
+        """Second derivative without the priors (m + k, m + k). weights: as in `curvature`."""
         m, k, first, second = self.data.m, self.features.shape[1], self.data.first, self.data.second
         matrix = np.zeros((m + k, m + k))
         pairs = np.bincount(first * m + second, weights, m * m).reshape(m, m)
         matrix[:m, :m] = -(pairs + pairs.T)
-        matrix[:m, :m][np.diag_indices(m)] = np.bincount(first, weights, m) + np.bincount(second, weights, m) + self.options.prior * anchors
+        matrix[:m, :m][np.diag_indices(m)] = np.bincount(first, weights, m) + np.bincount(second, weights, m)
         for f in range(k):
             column = weights * self.features[:, f]
             matrix[:m, m + f] = matrix[m + f, :m] = np.bincount(first, column, m) - np.bincount(second, column, m)
-        matrix[m:, m:] = (self.features * weights[:, None]).T @ self.features + self.options.feature_prior * np.eye(k)
+        matrix[m:, m:] = (self.features * weights[:, None]).T @ self.features
         return matrix
 
     def at(self, x: Floats) -> Floats:
@@ -253,7 +259,10 @@ def _solution(model: _Model, x: Floats, steps: int, seconds: float) -> Contextua
 def _covariance(model: _Model, x: Floats) -> Floats:
     """Sandwich covariance from the scores of outcomes (m + k, m + k), in logits; without a prior, of the ratings minus their mean."""
     m, residual = model.data.m, model.data.result - scipy.special.expit(model.logits(x))
-    meat = outcome_scores(model.data, residual, model.features)[1]
+    weights = model.data.weights * variance(model.logits(x))
+    share = model_share(model.information(weights).diagonal()[:m], model.data.first, model.data.second)
+    meat = outcome_scores(model.data, np.sqrt(1 - share) * residual, model.features)[1] + model.information(share * weights)
+    meat[:m, :m] += prior_meat(x[:m], model.options.prior)
     if not model.options.prior:
         meat[0], meat[:, 0] = 0.0, 0.0
     factor = model.factor(model.at(x))

@@ -53,6 +53,10 @@ class MetPairs:
         """The same agents, with only the pairs selected by `kept`, bool (pairs,)."""
         return MetPairs(self.m, self.first[kept], self.second[kept], self.won[kept], self.lost[kept], self.tied[kept])
 
+    def times(self, factor: Floats) -> "MetPairs":
+        """The same pairs, with the weights of each pair's outcomes multiplied by `factor` (pairs,)."""
+        return MetPairs(self.m, self.first, self.second, factor * self.won, factor * self.lost, factor * self.tied)
+
 
 def pair_counts(wins: Any, ties: Any = None) -> MetPairs:
     """Check matrices of wins and ties and convert them to pairs.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ratings_core.analysis.intervals import cell_replicates, including, replicate_intervals
 from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks, simultaneous_ranks_of_errors
-from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry, comparable
 from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import FenchelYoung, FenchelYoungOptions, fenchel_young
@@ -63,11 +63,17 @@ def _with_errors(problem: PairsInput | ProfileInput | ScoresInput, result: Bradl
     sizes = np.unique(result.component, return_counts=True)[1]
     extra: dict[str, object] = {"components": len(sizes), "largest_component": int(sizes.max()), **_unrated(problem, result)}
     rated = Rated(solution=result, unit=result.scale, extra=extra)
-    return rated if result.covariance is None else _with_normal(rated, result.covariance, result.assumes, result.component)
+    if result.covariance is None:
+        return rated
+    counts = of_tally(problem.counts, len(problem.names))
+    return _with_normal(rated, result.covariance, result.assumes, comparable(counts, result.prior))
 
 
-def _with_normal(rated: Rated, covariance: Floats, assumes: str | None, component: Labels | None = None) -> Rated:
-    """`rated` with normal intervals of its ratings and ranks from the covariance of the ratings (m, m), NaN where it is undefined."""
+def _with_normal(rated: Rated, covariance: Floats, assumes: str | None, component: Labels) -> Rated:
+    """`rated` with normal intervals of its ratings and ranks.
+
+    covariance: of the ratings (m, m), NaN where it is undefined; component: label of each agent (m,), as by `comparable`.
+    """
     ratings, known = rated.solution.ratings, np.where(np.isnan(covariance), 0.0, covariance)
     error = np.sqrt(covariance.diagonal())
     if len(ratings) <= PAIRED_AGENTS:
@@ -93,7 +99,8 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     if parameters["standard_errors"] == "none":
         return rated
     m = len(problem.names)
-    return _with_normal(rated, result.covariance[:m, :m], "independent outcomes")
+    linked = comparable(problem.comparisons.counts(), result.prior)
+    return _with_normal(rated, result.covariance[:m, :m], "independent outcomes", linked)
 
 
 def _unrated(problem: PairsInput | ProfileInput | ScoresInput, result: BradleyTerry) -> dict[str, object]:

@@ -298,14 +298,18 @@ def test_standard_errors_of_two_agents():
     assert solved.standard_error == pytest.approx([expected, expected])
     assert solved.assumes == "independent pairs"
     sandwich = bradley_terry([[0, 30], [10, 0]], options=BradleyTerryOptions(standard_errors="sandwich"))
-    assert sandwich.covariance == pytest.approx(solved.covariance * 40 / 39)  # one gap fitted to 40 games
+    share = 0.5 / (0.5 + 40 * 0.75 * 0.25)  # of expected squares; the others are of one gap fitted to 40 games
+    assert sandwich.covariance == pytest.approx(solved.covariance * ((1 - share) * 40 / 39 + share))
     assert bradley_terry([[0, 30], [10, 0]]).standard_error is None
 
 
 @STRICT
 @given(connected_tallies(5), st.sampled_from([0.0, 0.5]))
 def test_covariances_are_the_textbooks(tallies, prior):
-    """Information, and outer products of scores over 1 minus the leverage (HC2); a pseudo-inverse where a shift is free."""
+    """Information, and outer products of scores over 1 minus the leverage (HC2); a pseudo-inverse where a shift is free.
+
+    Expected squares replace a share of the actual ones, and the prior adds its own.
+    """
     wins, ties = tallies
     m = len(wins)
     fisher, sandwich = (
@@ -314,16 +318,18 @@ def test_covariances_are_the_textbooks(tallies, prior):
     )
     theta = logits(fisher)
     p = expit(theta[:, None] - theta)
-    information, meat = np.diag(prior * expit(theta) * expit(-theta)), np.zeros((m, m))
+    anchors, of_games = prior * expit(theta) * expit(-theta), np.zeros((m, m))
     pairs = [(a, b, np.eye(m)[a] - np.eye(m)[b]) for a in range(m) for b in range(a)]
     for a, b, e in pairs:
-        information += (wins[a, b] + wins[b, a] + ties[a, b]) * p[a, b] * p[b, a] * np.outer(e, e)
-    bread = np.linalg.pinv(information, rcond=1e-12, hermitian=True)
+        of_games += (wins[a, b] + wins[b, a] + ties[a, b]) * p[a, b] * p[b, a] * np.outer(e, e)
+    bread = np.linalg.pinv(of_games + np.diag(anchors), rcond=1e-12, hermitian=True)
+    meat = np.diag(anchors) - (np.outer(anchors, anchors) / anchors.sum() if prior else 0.0)
     for a, b, e in pairs:
-        leverage = p[a, b] * p[b, a] * (e @ bread @ e)
+        leverage, share = p[a, b] * p[b, a] * (e @ bread @ e), 0.5 / (0.5 + min(of_games[a, a], of_games[b, b]))
         for count, result in ((wins[a, b], 1.0), (wins[b, a], 0.0), (ties[a, b], 0.5)):
             if count:
-                meat += count * (result - p[a, b]) ** 2 / (1 - leverage) * np.outer(e, e)
+                square = (1 - share) * (result - p[a, b]) ** 2 / (1 - leverage) + share * p[a, b] * p[b, a]
+                meat += count * square * np.outer(e, e)
     assert fisher.covariance == pytest.approx(bread, rel=1e-6, abs=1e-9)
     assert sandwich.covariance == pytest.approx(bread @ meat @ bread, rel=1e-6, abs=1e-9)
 

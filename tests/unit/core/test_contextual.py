@@ -81,19 +81,22 @@ def test_broken_comparisons_are_refused(changed, named):
 
 @pytest.mark.parametrize("prior", [0.0, 1.0])
 def test_clustered_errors_are_the_textbooks(prior):
-    """Scores of an outcome are added before they are squared (Liang and Zeger 1986)."""
+    """Scores of an outcome are added before they are squared (Liang and Zeger 1986); a share of the squares is expected ones."""
     data = battles(300, 5, 1, cluster=3)
     found = bradley_terry(data, options=BradleyTerryOptions(prior=prior, scale=1.0, centre=0.0, standard_errors="clustered"))
     theta = found.ratings
-    information, meat = np.diag(prior * expit(theta) * expit(-theta)), np.zeros((5, 5))
-    scores = np.zeros((len(data.weight), 5))
-    for a, b, result, outcome in zip(data.first, data.second, data.result, data.outcome, strict=True):
-        p, e = expit(theta[a] - theta[b]), np.eye(5)[a] - np.eye(5)[b]
-        information += p * (1 - p) * np.outer(e, e)
-        scores[outcome] += (result - p) * e
+    anchors, of_games = prior * expit(theta) * expit(-theta), np.zeros((5, 5))
+    pairs = [(a, b, expit(theta[a] - theta[b]), np.eye(5)[a] - np.eye(5)[b]) for a, b in zip(data.first, data.second, strict=True)]
+    for _, _, p, e in pairs:
+        of_games += p * (1 - p) * np.outer(e, e)
+    scores, meat = np.zeros((len(data.weight), 5)), np.diag(anchors) - (np.outer(anchors, anchors) / anchors.sum() if prior else 0.0)
+    for (a, b, p, e), result, outcome in zip(pairs, data.result, data.outcome, strict=True):
+        share = 0.5 / (0.5 + min(of_games[a, a], of_games[b, b]))
+        scores[outcome] += np.sqrt(1 - share) * (result - p) * e
+        meat += share * p * (1 - p) * np.outer(e, e)
     for score in scores:
         meat += np.outer(score, score)
-    bread = np.linalg.pinv(information, rcond=1e-12, hermitian=True)
+    bread = np.linalg.pinv(of_games + np.diag(anchors), rcond=1e-12, hermitian=True)
     assert found.covariance == pytest.approx(bread @ meat @ bread, rel=1e-6, abs=1e-9)
     assert found.assumes == "independent outcomes"
 

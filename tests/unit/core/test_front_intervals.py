@@ -29,7 +29,10 @@ def battles(games: int, seed: int = 4) -> list[tuple[str, str, float]]:
 
 
 def sandwich(games: list[tuple[str, str, float]], names: tuple[str, ...], logits: np.ndarray) -> np.ndarray:
-    """Standard errors of logits less their mean: H+ G H+, with one term of G for each game (White 1982), over 1 minus its leverage."""
+    """Standard errors of logits less their mean: H+ G H+, with one term of G for each game (White 1982), over 1 minus its leverage.
+
+    The expected square of a game replaces a share of the actual one.
+    """
     at = {name: i for i, name in enumerate(names)}
     information, scores = np.zeros((2, len(names), len(names)))
     played = []
@@ -41,7 +44,9 @@ def sandwich(games: list[tuple[str, str, float]], names: tuple[str, ...], logits
         information += p * (1 - p) * np.outer(arms, arms)
     inverse = np.linalg.pinv(information)
     for arms, p, result in played:
-        scores += (result - p) ** 2 / (1 - p * (1 - p) * (arms @ inverse @ arms)) * np.outer(arms, arms)
+        share = 0.5 / (0.5 + information.diagonal()[arms != 0].min())
+        actual = (result - p) ** 2 / (1 - p * (1 - p) * (arms @ inverse @ arms))
+        scores += ((1 - share) * actual + share * p * (1 - p)) * np.outer(arms, arms)
     return np.sqrt(np.diag(inverse @ scores @ inverse))
 
 
@@ -101,6 +106,29 @@ def test_standard_errors_of_a_fit_give_the_ranks_that_its_intervals_do() -> None
     with_intervals = rate(games, intervals=True)
     assert with_intervals.rank_low is not None
     assert with_intervals.rank_low.tolist() == rating.rank_low.tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "asked"),
+    [
+        ("bradley_terry", {"intervals": True}),
+        ("davidson", {"intervals": True}),
+        ("bradley_terry", {"standard_errors": "sandwich"}),
+        ("bradley_terry", {"standard_errors": "fisher"}),
+        ("contextual_bradley_terry", {"features": ["longer"]}),
+    ],
+)
+def test_a_prior_does_not_order_agents_that_no_games_link_and_the_newcomer_may_be_anywhere_in_its_group(method, asked) -> None:
+    """Two pairs of agents with hundreds of games, and a newcomer that won its only game in the first pair."""
+    results = [("a", "b", 1.0)] * 400 + [("a", "b", 0.0)] * 100 + [("c", "d", 1.0)] * 300 + [("c", "d", 0.0)] * 200
+    games = [*results, ("a", "b", 0.5), ("c", "d", 0.5), ("new", "b", 1.0)]
+    table = {"first": [a for a, _, _ in games], "second": [b for _, b, _ in games], "result": [r for _, _, r in games]}
+    table["longer"] = np.random.default_rng(1).normal(size=len(games))
+    rating = rate(table, method, prior=1.0, **asked)
+    ranks = {agent: (rating[agent].rank_low, rating[agent].rank_high) for agent in ("a", "b", "c", "d", "new")}
+    assert ranks == {"a": (1, 4), "b": (2, 5), "c": (1, 4), "d": (2, 5), "new": (1, 5)}
+    for agent in ("a", "b", "c", "d", "new"):
+        assert rating[agent].low < rating[agent].rating < rating[agent].high
 
 
 def test_more_agents_than_pairs_are_compared_for_have_ranks_by_their_standard_errors() -> None:
