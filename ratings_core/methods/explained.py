@@ -51,16 +51,18 @@ class Solve:
         taken: The method with its problem and parameters.
         rated: The answer of `taken.rated()`.
         tie_tolerance: Ratings within it share a rank. None for the method's default.
+        seconds: Processor time that the answer took; 0 if it is not known.
 
     Attributes:
         taken: As given.
         rated: As given.
         tie_tolerance: As given.
+        seconds: As given.
         rank: int64 (n,), rank of each agent.
     """
 
-    def __init__(self, taken: Taken, rated: Rated, tie_tolerance: float | None = None) -> None:
-        self.taken, self.rated, self.tie_tolerance = taken, rated, tie_tolerance
+    def __init__(self, taken: Taken, rated: Rated, tie_tolerance: float | None = None, *, seconds: float = 0.0) -> None:
+        self.taken, self.rated, self.tie_tolerance, self.seconds = taken, rated, tie_tolerance, seconds
         self.rank = self.rank_in(rated)
         self._memory: dict[str, Any] = {}
 

@@ -72,10 +72,7 @@ def test_agents_are_found_and_forecast_in_a_slice(tmp_path: Path) -> None:
         }
         assert (against["method"], row["expected_score"]) == ("elo", pytest.approx(expected(a, b)))
         fair = asked(client, f"/agents/{a}/fair-opponents", method="elo", count=5)
-        order = list(board)  # settled agents first, so neighbours on the board need not be those of nearest rating
-        begin = min(max(0, order.index(a) - 5), len(order) - 11)
-        beside = [agent for agent in order[begin : begin + 11] if agent != a]
-        nearest = sorted(beside, key=lambda other: abs(expected(a, other) - 0.5))[:5]
+        nearest = sorted((other for other in board if other != a), key=lambda other: abs(expected(a, other) - 0.5))[:5]
         assert [one["agent"] for one in fair["opponents"]] == nearest
         assert [one["expected_score"] for one in fair["opponents"]] == pytest.approx([expected(a, other) for other in nearest])
 
