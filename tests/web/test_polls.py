@@ -1,6 +1,6 @@
 """Requests that a page repeats: how long it waits between them, and that a hidden page sends none.
 
-The page of the API's reference repeats no request, so `fetch` and the clock can be replaced there.
+A file of the pages is opened alone. It runs nothing, so `fetch` and the clock belong to the test.
 """
 
 from typing import Any
@@ -38,8 +38,9 @@ _HIDDEN = """
 
 def run(api: Running, browser: Browser, script: str) -> Any:
     """What a script returns that uses the module `api`."""
-    with browser.page(api.url, "/docs") as page:
-        return page.evaluate(f"import('/static/{digest()}/api.js').then(async (api) => {{{script}}})")
+    module = f"/static/{digest()}/api.js"
+    with browser.page(api.url, module) as page:
+        return page.evaluate(f"import('{module}').then(async (api) => {{{script}}})")
 
 
 @pytest.mark.parametrize(
