@@ -174,20 +174,20 @@ def _newton(model: _Model, point: Floats, tolerance: float, max_steps: int) -> t
 
     Returns the point and the step count.
     """
-    games, value = model.games, model.value(point)
+    games, value, gradient = model.games, model.value(point), model.gradient(point)
     for step in range(max_steps):
-        gradient = model.gradient(point)
         off = float(np.abs(gradient / games).max())
         way, share = _step(model, point, gradient), 1.0
         ahead, there = point - way, model.value(point - way)
-        nearer = float(np.abs(model.gradient(ahead) / games).max()) <= 0.5 * off  # near the optimum, rounding hides a decrease
+        slope = model.gradient(ahead)
+        nearer = float(np.abs(slope / games).max()) <= 0.5 * off  # near the optimum, rounding hides a decrease
         if off <= tolerance:  # a step within rounding can also lead away, where conjugate gradients solve it roughly
             return (ahead if nearer else point), step + 1
         while not nearer and not there <= value + _NOISE * abs(value) and share > _SHORTEST:
             share /= 2
             ahead = point - share * way
             there = model.value(ahead)
-        point, value = ahead, there
+        point, value, gradient = ahead, there, slope if share == 1.0 else model.gradient(ahead)
     return point, max_steps
 
 

@@ -1,9 +1,10 @@
 """Kappa: how closely the results of pairs follow the probabilities that an order of strength predicts.
 
-The probabilities of a win, a tie and a loss of each pair have a Dirichlet distribution with mean `predicted` and total weight kappa.
-The counts of a pair then follow the Dirichlet-multinomial law. The kappa of largest likelihood over all pairs is the estimate, if
-its 95 % interval excludes an infinite kappa; otherwise the estimate is infinite. A small kappa means that pairs deviate from any order
-(cycles); an infinite kappa means that the order explains all results.
+Only decided games count: games that one of the two agents won. Given that a game is decided, a win of each pair has a probability with a
+Beta distribution around `predicted`, so the wins of a pair follow the beta-binomial law. This holds for whatever number of ties a pair has,
+and so ties that follow no model are not taken for deviations from the order. The kappa of largest likelihood over all pairs is the
+estimate, if its 95 % interval excludes an infinite kappa; otherwise the estimate is infinite. A small kappa means that pairs deviate from
+any order (cycles); an infinite kappa means that the order explains all decided games.
 """
 
 import math
@@ -18,11 +19,13 @@ from ratings_core.solution import Floats
 
 Ids: TypeAlias = NDArray[np.int64]
 Cells: TypeAlias = NDArray[np.float64]
-"""float64 (3, pairs): a number each for wins, ties and losses of the first agent of each pair."""
+"""float64 (2, pairs) or (3, pairs): a number each for wins, (ties,) and losses of the first agent of each pair."""
 LEAST: Final = 0.01
-"""Smallest kappa considered: the prediction then counts for a hundredth of a game."""
+"""Smallest kappa considered, in decided games: the prediction then counts for a hundredth of a game."""
 LARGEST: Final = 1e5
-"""Larger values of kappa are reported as infinite: a margin then differs from the order's by less than the games of the pair over 1e5."""
+"""In decided games. Larger values of kappa are reported as infinite: a margin then differs from the order's by less than the games of the
+pair over 1e5.
+"""
 _GRID: Final = 29
 """Number of points between `LEAST` and `LARGEST`, a factor of 1.8 apart. The best point is the start of Brent's method."""
 _DROP: Final = 3.841458820694124 / 2
@@ -37,12 +40,13 @@ infinite, because its interval does not exclude an order.
 class Concentration:
     """How strongly pairs deviate from the order.
 
-    kappa: Number of games that the order's prediction counts for in every pair; infinite if its interval reaches infinity.
+    kappa: Number of games, ties included, that the order's prediction counts for in every pair; infinite if its interval reaches infinity.
     low, high: Ends of the 95 % likelihood interval of kappa; high is infinite if the data do not exclude an order, low is 0 if they do not
         exclude any deviation down to `LEAST`.
     evidence: Log likelihood of the likeliest kappa minus that of an infinite kappa, in nats, at least 0.
     p_value: Probability of at least this evidence if the pool has no deviations (half of a chi-squared tail: kappa lies on the boundary).
-    pairs: Number of pairs with more than one game. A single game carries no information, because its likelihood does not depend on kappa.
+    pairs: Number of pairs with more than one decided game. A single game carries no information, because its likelihood does not depend on
+        kappa.
     dependence: Variance of the score over its variance for pairs that deviate independently, at least 1. Copies of an agent raise it,
         because they deviate alike against each other agent. Interval and p-value take it into account.
     """
@@ -57,7 +61,10 @@ class Concentration:
 
 
 def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = None, agents: tuple[Ids, Ids] | None = None) -> Concentration:
-    """Estimate kappa by maximum marginal likelihood.
+    """Estimate kappa by maximum marginal likelihood of the decided games.
+
+    Ties do not enter the likelihood, so evidence and p-value do not depend on them. They set the unit of kappa only: it is found in decided
+    games, and returned multiplied by games / decided games of the pairs that inform it, so that it counts games like those of a pair.
 
     Strengths that are fitted to the same games follow the results, so deviations look smaller than they are. With `leverage` the
     likelihood is integrated over the strengths (Laplace's approximation): their information in a pair of n games is proportional to
@@ -65,22 +72,25 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
 
     Args:
         counts: Weight of wins, ties and losses of the first agent of each pair (3, pairs).
-        predicted: Their probabilities under the order (3, pairs), columns sum to 1. A cell of probability 0 must have no weight.
+        predicted: Probabilities of a win and of a loss in a decided game under the order (2, pairs), columns sum to 1. A cell of
+            probability 0 must have no weight.
         leverage: Strengths that each pair determines (pairs,), from 0 to 1; None if the predictions are not fitted to these games.
         agents: First and second agent of each pair, ids from 0; None if pairs deviate independently.
 
     Returns:
-        The estimate with its evidence and interval. Without a pair of more than one game, kappa is infinite with interval (0, inf).
+        The estimate with its evidence and interval. Without a pair of more than one decided game, kappa is infinite with interval (0, inf).
 
     Source: Patterson and Thompson 1971 for the loss of degrees of freedom (restricted likelihood); Aronow, Samii and Assenova 2015 for the
     variance of sums over pairs that share an agent; Rotnitzky and Jewell 1990 for the likelihood ratio divided by it.
     """
-    informative = counts.sum(axis=0) > 1
+    decided = counts[[0, 2]]
+    informative = decided.sum(axis=0) > 1
     fitted = np.zeros(counts.shape[1]) if leverage is None else leverage
-    likelihood = _Likelihood(counts[:, informative], predicted[:, informative], fitted[informative])
+    likelihood = _Likelihood(decided[:, informative], predicted[:, informative], fitted[informative])
     pairs = int(informative.sum())
     if not pairs:
         return Concentration(math.inf, 0.0, math.inf, 0.0, 1.0, 0)
+    unit = 1 + float(counts[1, informative].sum() / decided[:, informative].sum())
     grid = np.linspace(math.log(LEAST), math.log(LARGEST), _GRID)
     values = np.array([likelihood(x) for x in grid])
     best = int(np.argmax(values))
@@ -95,7 +105,8 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
     drop = _DROP * dependence
     low, high = _interval(likelihood, grid, values, evidence - drop, at if inside else math.inf)
     p_value = float(scipy.special.erfc(math.sqrt(evidence / dependence)) / 2) if inside else 1.0
-    return Concentration(math.exp(at) if evidence > drop else math.inf, low, high, evidence, p_value, pairs, dependence)
+    kappa = math.exp(at) * unit if evidence > drop else math.inf
+    return Concentration(kappa, low * unit, high * unit, evidence, p_value, pairs, dependence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,13 @@ probability of a loss. After `won`, `tied` and `lost` games, its posterior mean 
 
 Pairs that never met get w - l; for pairs that met often, M is close to their results. M is antisymmetric and within -1..1. It is never
 stored for all pairs: M = d(strength[a] - strength[b]) + correction[a, b], with a correction only at the pairs that met.
+
+Kappa and the evidence of deviations come from decided games alone, around the Bradley-Terry strengths of these games: ties that do not
+follow Davidson's model are no deviation from an order (docs/decisions/0095-evidence-from-decided-games.md).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +22,7 @@ import scipy
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.batch.bradley_terry import BradleyTerryOptions
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.logistic import variance
 from ratings_core.batch.pair_counts import MetPairs, pair_counts
@@ -138,11 +141,8 @@ def posterior_margins(
         kappa = checks.positive("kappa", kappa, "must be above 0 (infinity uses only the order), or None to estimate it")
     fit = davidson(counts, options=BradleyTerryOptions(prior=prior, scale=1.0, centre=0.0))
     theta = _same_where_equal(fit.ratings)
-    cells = np.stack([counts.won, counts.tied, counts.lost])
     spread = _spread(counts, theta, prior)
-    leverage = _leverage(counts, theta, spread) if restricted else None
-    predicted = shares(theta[counts.first] - theta[counts.second], fit.nu)
-    estimate = concentration(cells, predicted, leverage, (counts.first, counts.second))
+    estimate = _of_decided(counts, theta, spread, prior, restricted)
     weight = estimate.kappa if kappa is None else kappa
     strength = _same_where_equal(theta - pessimism * spread)
     correction = _correction(counts, strength, fit.nu, weight)
@@ -176,6 +176,20 @@ def _same_where_equal(theta: Floats) -> Floats:
     same = np.empty_like(theta)
     same[order] = np.repeat(ordered[starts], np.diff(np.append(starts, len(theta))))
     return same
+
+
+def _of_decided(counts: MetPairs, theta: Floats, spread: Floats, prior: float, restricted: bool) -> Concentration:
+    """The estimate of kappa from decided games, around their own strengths. theta, spread: those of all games, the same if none was tied."""
+    met = decided = counts
+    if counts.tied.any():
+        met = counts.only(counts.won + counts.lost > 0)
+        decided = replace(met, tied=np.zeros_like(met.tied))
+        fit = bradley_terry(decided, options=BradleyTerryOptions(prior=prior, scale=1.0, centre=0.0))
+        theta = _same_where_equal(fit.ratings)
+        spread = _spread(decided, theta, prior)
+    leverage = _leverage(decided, theta, spread) if restricted else None
+    predicted = shares(theta[met.first] - theta[met.second], 0.0)[[0, 2]]
+    return concentration(np.stack([met.won, met.tied, met.lost]), predicted, leverage, (met.first, met.second))
 
 
 def _spread(counts: MetPairs, theta: Floats, prior: float) -> Floats:
