@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import scipy
@@ -18,6 +18,7 @@ from ratings_core.errors import InputError, SolverError
 from ratings_core.graphs import Labels, strong_components
 from ratings_core.solution import Certificate, Floats, Status
 
+_Shares: TypeAlias = tuple[Floats, Floats, Floats]
 _ACCURACY: Final = 1e-8
 _SHORTEST: Final = 2.0**-40
 _NOISE: Final = 1e-13
@@ -141,25 +142,27 @@ class _Model:
         pairs = counts.games @ total + upset @ x + counts.tied @ (x / 2 - eta)
         return float(pairs + self.prior * (np.abs(theta).sum() / 2 + doubt(theta).sum()))
 
-    def gradient(self, point: Floats) -> Floats:
-        """Gradient (m + 1,): expected minus actual points of each agent, then expected minus actual ties."""
-        won, tied, lost = _shares(self.gaps(point), point[-1])
-        counts = self.counts
+    def shares(self, point: Floats) -> _Shares:
+        """Probabilities of a win, a tie and a loss of each pair (pairs,)."""
+        return _shares(self.gaps(point), point[-1])
+
+    def gradient(self, point: Floats, shares: _Shares) -> Floats:
+        """Gradient (m + 1,): expected minus actual points of each agent, then expected minus actual ties. shares: those of the point."""
+        (won, tied, lost), counts = shares, self.counts
         surplus = (counts.games * (won - lost) - (counts.won - counts.lost)) / 2
         theta = counts.per_agent(surplus, -surplus) + self.prior * (scipy.special.expit(point[:-1]) - 0.5)
         return np.append(theta, counts.games @ tied - counts.tied.sum())
 
-    def curvature(self, point: Floats) -> tuple[Curvature, Floats, float]:
-        """Second derivatives: by theta, by theta and log nu (m,), and by log nu."""
-        won, tied, lost = _shares(self.gaps(point), point[-1])
-        games = self.counts.games
+    def curvature(self, point: Floats, shares: _Shares) -> tuple[Curvature, Floats, float]:
+        """Second derivatives: by theta, by theta and log nu (m,), and by log nu. shares: those of the point."""
+        (won, tied, lost), games = shares, self.counts.games
         weights = games * (won + lost - (won - lost) ** 2) / 4
         border = -games * (won - lost) * tied / 2
         laplacian = Curvature(self.counts, weights, self.prior * variance(point[:-1]))
         return laplacian, self.counts.per_agent(border, -border), float(games @ (tied * (1 - tied)))
 
 
-def _shares(x: Floats, log_nu: float) -> tuple[Floats, Floats, Floats]:
+def _shares(x: Floats, log_nu: float) -> _Shares:
     """Probabilities of a win, a tie and a loss at the gaps x, in logits."""
     level = log_nu - np.abs(x) / 2
     top = np.maximum(level, 0.0)
@@ -174,12 +177,14 @@ def _newton(model: _Model, point: Floats, tolerance: float, max_steps: int) -> t
 
     Returns the point and the step count.
     """
-    games, value, gradient = model.games, model.value(point), model.gradient(point)
+    games, value, shares = model.games, model.value(point), model.shares(point)
+    gradient = model.gradient(point, shares)
     for step in range(max_steps):
         off = float(np.abs(gradient / games).max())
-        way, share = _step(model, point, gradient), 1.0
+        way, share = _step(model, point, gradient, shares), 1.0
         ahead, there = point - way, model.value(point - way)
-        slope = model.gradient(ahead)
+        shares = model.shares(ahead)
+        slope = model.gradient(ahead, shares)
         nearer = float(np.abs(slope / games).max()) <= 0.5 * off  # near the optimum, rounding hides a decrease
         if off <= tolerance:  # a step within rounding can also lead away, where conjugate gradients solve it roughly
             return (ahead if nearer else point), step + 1
@@ -187,13 +192,16 @@ def _newton(model: _Model, point: Floats, tolerance: float, max_steps: int) -> t
             share /= 2
             ahead = point - share * way
             there = model.value(ahead)
-        point, value, gradient = ahead, there, slope if share == 1.0 else model.gradient(ahead)
+        if share < 1.0:
+            shares = model.shares(ahead)
+            slope = model.gradient(ahead, shares)
+        point, value, gradient = ahead, there, slope
     return point, max_steps
 
 
-def _step(model: _Model, point: Floats, gradient: Floats) -> Floats:
+def _step(model: _Model, point: Floats, gradient: Floats, shares: _Shares) -> Floats:
     """Newton's step. Eliminating theta leaves one equation for log nu (a Schur complement of size 1)."""
-    laplacian, border, corner = model.curvature(point)
+    laplacian, border, corner = model.curvature(point, shares)
     solve = _solver(model, laplacian)
     plain, bent = solve(gradient[:-1]), solve(border)
     last = (gradient[-1] - border @ plain) / max(corner - float(border @ bent), np.finfo(float).tiny)
@@ -239,7 +247,7 @@ def _bounded(counts: MetPairs, component: Labels) -> bool:
 
 
 def _solution(model: _Model, halves: BradleyTerry, point: Floats, steps: int, tolerance: float) -> Davidson:
-    gap = float(np.abs(model.gradient(point) / model.games).max())
+    gap = float(np.abs(model.gradient(point, model.shares(point)) / model.games).max())
     ratings = np.where(np.isnan(halves.ratings), np.nan, halves.centre + halves.scale * model.centred(point[:-1]))
     fitted = replace(
         halves,
@@ -255,7 +263,7 @@ def _covariance(model: _Model, point: Floats, halves: BradleyTerry) -> Floats:
     """Covariance of the ratings from the inverse information (points squared); without a prior, of ratings minus their component's mean."""
     if len(point) - 1 > DENSE_UP_TO:
         raise InputError("standard_errors", True, f"must be left out for more than {DENSE_UP_TO} agents ({len(point) - 1} given)")
-    laplacian, border, corner = model.curvature(point)
+    laplacian, border, corner = model.curvature(point, model.shares(point))
     solve = _solver(model, laplacian)
     inverse = np.column_stack([solve(column) for column in np.eye(len(border))])
     inverse[model.grounds] = inverse[:, model.grounds] = 0.0

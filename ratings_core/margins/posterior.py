@@ -179,7 +179,7 @@ def _same_where_equal(theta: Floats) -> Floats:
 
 
 def _of_decided(counts: MetPairs, theta: Floats, spread: Floats, prior: float, restricted: bool) -> Concentration:
-    """The estimate of kappa from decided games, around their own strengths. theta, spread: those of all games, the same if none was tied."""
+    """The estimate of kappa from decided games, around their own strengths. theta, spread: of all games, the same if none was tied."""
     met = decided = counts
     if counts.tied.any():
         met = counts.only(counts.won + counts.lost > 0)
