@@ -165,7 +165,7 @@ def _share(share: float) -> str:
 
 def _order(part: Order) -> Iterator[str]:
     high = "infinite" if part.high is None else f"{part.high:.3g}"
-    interval = f"95 % interval {part.low:.3g} to {high}, from {part.pairs} pairs with several games"
+    interval = f"95 % interval {part.low:.3g} to {high}, from {part.pairs} pairs with several decided games"
     if part.kappa is None:
         yield f"pairs show no deviation from one strength for each agent (kappa infinite, {interval})"
         return

@@ -94,12 +94,14 @@ def cyclicity(insight: Insight, order: findings.Order, *, two_sided: bool) -> fi
 
 
 def order(taken: GamesInput | ScoresInput) -> findings.Order:
-    """Kappa of the pool's games, with its interval and its evidence."""
+    """Kappa of the pool's games, with its interval and its evidence, which is of decided games."""
     if isinstance(taken, ScoresInput):
         return findings.Order(not_applicable="needs games: results of many pairs on the same task depend on each other")
     concentration = posterior_margins(of_tally(taken.counts, len(taken.names))).concentration
     if not concentration.pairs:
-        return findings.Order(not_applicable="needs pairs with several games: no two agents played each other more than once")
+        return findings.Order(
+            not_applicable="needs pairs with several decided games: no two agents played each other more than once without a tie"
+        )
     return findings.Order(
         kappa=concentration.kappa if math.isfinite(concentration.kappa) else None,
         low=concentration.low,

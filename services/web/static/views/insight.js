@@ -62,7 +62,7 @@ function cyclicity(part) {
 /** @param {any} part */
 function order(part) {
   const games = (/** @type {number} */ number) => whole(Number(number.toPrecision(3)));
-  const interval = `95 % interval ${games(part.low)} to ${part.high === null || part.high === undefined ? "any number" : games(part.high)}, from ${count(part.pairs, "pair")} with several games`;
+  const interval = `95 % interval ${games(part.low)} to ${part.high === null || part.high === undefined ? "any number" : games(part.high)}, from ${count(part.pairs, "pair")} with several decided games`;
   if (part.kappa === null || part.kappa === undefined) return [`one strength for each agent fits the results: it says as much about a pair as any number of its games (${interval})`];
   return [html`results of pairs deviate from one strength for each agent: it says as much about a pair as <b>${games(part.kappa)} games</b> of the pair do (${interval})`, `by chance alone, results would deviate at least as much with probability ${part.p_value === 0 ? "below 1e-300" : part.p_value.toPrecision(2)}`];
 }

@@ -12,7 +12,7 @@ from tests.support.planted import PlantedPool
 
 
 def cells(won: list[float], lost: list[float]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    return np.array([won, [0.0] * len(won), lost])
+    return np.array([won, lost], np.float64)
 
 
 @pytest.mark.parametrize("kappa", [0.5, 3.0, 40.0])
@@ -56,7 +56,7 @@ def test_planted_kappa_is_inside_its_interval_and_near() -> None:
         s = rng.uniform(0.2, 0.8, 400)
         p = rng.beta(8 * s, 8 * (1 - s))
         won = rng.binomial(12, p).astype(float)
-        found = concentration(np.stack([won, 0 * won, 12 - won]), np.stack([s, 0 * s, 1 - s]))
+        found = concentration(np.stack([won, 0 * won, 12 - won]), np.stack([s, 1 - s]))
         covered += found.low <= 8 <= found.high
         estimates.append(found.kappa)
         assert found.low < found.kappa < found.high
@@ -70,7 +70,7 @@ def test_results_that_follow_the_order_give_an_infinite_kappa_or_no_evidence() -
     for _ in range(60):
         s = rng.uniform(0.2, 0.8, 300)
         won = rng.binomial(10, s).astype(float)
-        found = concentration(np.stack([won, 0 * won, 10 - won]), np.stack([s, 0 * s, 1 - s]))
+        found = concentration(np.stack([won, 0 * won, 10 - won]), np.stack([s, 1 - s]))
         assert math.isinf(found.high) or found.p_value < 0.05
         rejected += found.p_value < 0.05
     assert rejected <= 9  # of 60 at 5 %: more has probability 1e-3
@@ -83,7 +83,7 @@ def test_kappa_is_finite_only_if_its_interval_excludes_infinity() -> None:
     for _ in range(60):
         s = rng.uniform(0.2, 0.8, 300)
         won = rng.binomial(10, s).astype(float)
-        found = concentration(np.stack([won, 0 * won, 10 - won]), np.stack([s, 0 * s, 1 - s]))
+        found = concentration(np.stack([won, 0 * won, 10 - won]), np.stack([s, 1 - s]))
         assert math.isfinite(found.kappa) == math.isfinite(found.high) == (found.evidence > 3.841458820694124 / 2)
         assert found.p_value == (pytest.approx(math.erfc(math.sqrt(found.evidence)) / 2) if found.evidence else 1.0)
         weak += 0 < found.evidence < 1.9
@@ -91,8 +91,8 @@ def test_kappa_is_finite_only_if_its_interval_excludes_infinity() -> None:
     assert weak > 10  # about half of the pools
 
 
-def test_single_games_say_nothing_about_kappa() -> None:
-    found = concentration(cells([1, 0, 1], [0, 1, 0]), cells([0.9, 0.2, 0.5], [0.1, 0.8, 0.5]))
+def test_single_decided_games_say_nothing_about_kappa() -> None:
+    found = concentration(np.array([[1.0, 0, 1], [4, 2, 0], [0, 1, 0]]), cells([0.9, 0.2, 0.5], [0.1, 0.8, 0.5]))
     assert (found.kappa, found.low, found.high, found.evidence, found.pairs) == (math.inf, 0.0, math.inf, 0.0, 0)
 
 
