@@ -609,7 +609,7 @@ cycles are proven.
     Attributes:
         against_order: Sum of the margins of the majorities that the best order of the agents contradicts, divided by the sum of the margins of all majorities. 0 if, and only if, the majorities form no cycle. None if an earlier version computed it.
         against_order_least: No order contradicts a smaller share. Equal to `against_order` if the order is proven best.
-        unexplained: Estimated share of the results' variation that one strength for each agent (Bradley-Terry) does not explain, 0 to 1, with the effect of noise removed. None if it cannot be separated from noise.
+        unexplained: Estimated share of the decided results' variation that one strength for each agent (Bradley-Terry) does not explain, 0 to 1, with the effect of noise removed. None if it cannot be separated from noise.
         no_unexplained: Why `unexplained` is None; None if it is given.
         assumes: Assumption of the noise estimate.
         within_noise: Whether `unexplained` is no evidence: one strength for each agent is compatible with the results (`order.kappa` is None), and no cycle is proven. Where strengths are close, noise alone gives a large share. None if `order` does not apply.
@@ -1612,9 +1612,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         kappa: Number of games that the strengths' prediction of a pair is worth. It is small in a cyclic pool, and where the stronger agent always wins. None (infinite) if the results of all pairs together show no deviation from the prediction.
         low: Lower end of the 95 % likelihood interval of kappa.
         high: Upper end of this interval; None (infinite) if exact predictions are compatible with the data.
-        evidence: Log likelihood of this kappa less the log likelihood of exact predictions, in nats.
+        evidence: Log likelihood of this kappa less the log likelihood of exact predictions, in nats. It is of decided games, so ties do not change it.
         p_value: Probability of at least this evidence in a pool with exact predictions.
-        pairs: Number of pairs with more than one game. Only these give information about kappa.
+        pairs: Number of pairs with more than one decided game. Only these give information about kappa.
     """
 
     not_applicable: str | None = None
