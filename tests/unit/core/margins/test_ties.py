@@ -33,7 +33,7 @@ def pairs(ties: NDArray[np.float64] | None = None) -> MetPairs:
 
 
 def test_ties_at_random_are_no_evidence_of_cycles() -> None:
-    """Around Davidson's model these pools had p-values down to 5e-30, all below 0.05, because its ties fall with the gap of skills and theirs do not."""
+    """Around Davidson's model these pools had p-values of at most 0.05, down to 5e-30: its ties fall with the gap of skills."""
     found = [evidence(played(seed)).p_value for seed in range(40)]
     assert sum(p < 0.05 for p in found) <= 7  # of 40 at 5 %: more has probability 1e-3
     assert min(found) > 1e-4
