@@ -118,7 +118,7 @@ class Comparison:
         """What the tables of the methods say of agents without a rating and of groups: once if all say it, else with the method."""
         said: dict[str, list[str]] = {}
         for method, rating in self.ratings.items():
-            for line in remarks(rating.extra, int(np.isnan(rating.ratings).sum()), len(rating)):
+            for line in remarks(rating.extra, int(np.isnan(rating.ratings).sum())):
                 said.setdefault(line, []).append(method)
         return [line if len(of) == len(self.ratings) else f"{', '.join(of)}: {line}" for line, of in said.items()]
 

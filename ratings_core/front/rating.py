@@ -201,7 +201,7 @@ class Rating:
         return lines
 
     def _remarks(self) -> list[str]:
-        return remarks(self.extra, int(np.isnan(self.ratings).sum()), len(self))
+        return remarks(self.extra, int(np.isnan(self.ratings).sum()))
 
     def _rows(self, ids: NDArray[np.int64]) -> list[Row]:
         first, last = self.rank_low, self.rank_high

@@ -222,7 +222,7 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     title = f"{result.method} on {result.input}: {result.status}, {proven}{result.seconds:.3g} s"
     console.print(ranked_table(result.agents[:_ROWS_SHOWN], result.extra, title=title))
     unrated = sum(row.rating is None for row in result.agents)
-    for said in (roster_line(result.extra), *remarks(result.extra, unrated, len(result.agents))):
+    for said in (roster_line(result.extra), *remarks(result.extra, unrated)):
         if said is not None:
             console.print(said, highlight=False, markup=False)
     if isinstance(result.intervals, Intervals):

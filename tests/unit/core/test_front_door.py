@@ -119,9 +119,28 @@ def test_a_rating_knows_names() -> None:
 
 
 def test_agents_without_a_rating_are_said() -> None:
-    text = str(rate([*PAIRS, ("dee", "ann"), ("dee", "bob"), ("x", "y"), ("y", "x")]))
+    text = str(rate([*PAIRS, ("dee", "ann"), ("dee", "bob"), ("ann", "x"), ("x", "y"), ("y", "x")]))
     assert "1 without a rating" in text
-    assert "groups without wins in both directions between them" in text
+    assert "2 groups without wins in both directions between them" in text
+
+
+def test_one_cause_has_one_remark() -> None:
+    undefeated, apart = [*PAIRS, ("top", "ann")], [*PAIRS, ("x", "y")]
+    two, one_way = [*PAIRS, *[("x", "y"), ("y", "x")]], [*PAIRS, ("ann", "x"), ("x", "y"), ("y", "x")]
+    never, wins = "groups of agents that never met", "groups without wins in both directions between them"
+    for games, said in (
+        (undefeated, ["1 without a rating: it won its only game"]),
+        (apart, ["2 without a rating: 1 won its only game, 1 lost its only game"]),
+        (two, [f"2 {never}"]),
+        ([*two, ("top", "ann")], ["1 without a rating: it won its only game", f"2 {never}"]),
+        (one_way, [f"2 {wins}"]),
+        ([*one_way, ("p", "q"), ("q", "p")], [f"2 {never}", f"3 {wins}"]),
+    ):
+        for method in ("bradley_terry", "davidson"):
+            rating = rate(games, method)
+            lines = str(rating).splitlines()[2 + len(rating) :]
+            assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said
+    assert "2 groups of agents that never met" in str(rate(apart, prior=1.0)), "with a prior all are rated"
 
 
 def test_every_table_says_that_groups_never_met_and_ranks_nobody_unrated_last() -> None:

@@ -8,7 +8,7 @@ GAMES = [("top", "a"), ("top", "b"), ("a", "b"), ("b", "a"), ("x", "y"), ("y", "
 
 
 def test_a_plot_has_the_remarks_of_the_table() -> None:
-    for method, words in (("bradley_terry", ("1 without a rating", "2 groups", "3 groups")), ("elo", ("2 groups",))):
+    for method, words in (("bradley_terry", ("1 without a rating", "2 groups")), ("elo", ("2 groups",))):
         rating = rate(GAMES, method)
         said = rating.plot().layout.title.subtitle.text.replace("<br>", " ")
         for start in words:
