@@ -64,7 +64,7 @@ class Rating:
         seconds: Duration of the solve, without reading and intervals.
         chances: float64 (n,), the lottery; None if the method's answer is no lottery.
         expects: Expected score of one agent against another one, by their ids; None if the method predicts nothing.
-        version: Version of Equirank that rated. Random seeds are in `extra`: `seed` of the method, `interval_seed` of the refits.
+        version: Version of Equirank that rated. Random seeds are in `extra`: `seed` of the method, `interval_seed` of draws or refits.
     """
 
     method: str

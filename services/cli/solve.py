@@ -100,10 +100,11 @@ def solve(
         typer.Option(
             "--intervals",
             help="Compute 95 % intervals of ratings and ranks: from the fit for bradley_terry and davidson with up to 1,000 agents and for "
-            "contextual_bradley_terry, otherwise by refits to resampled data.",
+            "contextual_bradley_terry, by draws of the margins for methods on posterior margins with up to 500 agents, otherwise by refits "
+            "to resampled data.",
         ),
     ] = False,
-    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of the refits in seconds.")] = 60.0,
+    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of draws or refits in seconds.")] = 60.0,
     check: Annotated[
         bool, typer.Option("--check", help="Compare small inputs with the paper's program; exit status 1 if they differ.")
     ] = False,

@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -297,7 +298,7 @@ def test_options_that_do_not_apply_to_one_answer_are_refused(tmp_path: Path) -> 
             call()
 
 
-def test_intervals_of_bradley_terry_and_of_refits() -> None:
+def test_intervals_of_bradley_terry_of_draws_and_of_refits() -> None:
     rating = rate(PAIRS * 20, intervals=True)
     assert rating.level == 0.95
     assert rating.low is not None
@@ -305,9 +306,11 @@ def test_intervals_of_bradley_terry_and_of_refits() -> None:
     assert (rating.low < rating.ratings).all()
     assert (rating.ratings < rating.high).all()
     assert "95 % interval" in str(rating)
-    refits = rate(PAIRS * 20, "fenchel_young_fit", intervals=True)
-    assert "refits" in str(refits.extra["intervals"])
-    row = refits["ann"]
+    draws = rate(PAIRS * 20, "fenchel_young_fit", intervals=True)
+    refits = rate(PAIRS * 20, "fenchel_young_fit", intervals=True, margins="observed")
+    for replicates, word in ((draws, "draws"), (refits, "refits")):
+        assert re.fullmatch(rf"\d+ {word}", replicates.extra["intervals"])
+    row = draws["ann"]
     assert row.low is not None
     assert row.high is not None
     assert row.low < row.rating < row.high
@@ -336,7 +339,8 @@ def test_a_printed_result_has_the_intervals_of_its_ranks() -> None:
 def test_intervals_that_are_not_to_be_had_are_said() -> None:
     rating = rate(PAIRS, "maximal_lottery", intervals=1e-9)
     assert rating.level is None
-    assert "refits took" in str(rating)
+    assert "1 draw took" in str(rating)
+    assert "1 refit took" in str(rate(PAIRS, "maximal_lottery", margins="observed", intervals=1e-9))
 
 
 def test_methods_side_by_side() -> None:
@@ -373,8 +377,8 @@ def test_results_record_the_version_and_the_seeds_that_were_used() -> None:
     assert compare(PAIRS, ["elo"]).table().schema.metadata == {b"equirank_version": version.encode()}
     assert "seed" not in rate(PAIRS, "ranked_pairs").extra
     assert rate(PAIRS, "ranked_pairs", tie_rule="seed", seed=7).table().schema.metadata[b"seed"] == b"7"
-    refits = rate(PAIRS * 5, "fenchel_young_fit", intervals=True)
-    assert refits.table().schema.metadata[b"interval_seed"] == str(refits.extra["interval_seed"]).encode()
+    draws = rate(PAIRS * 5, "fenchel_young_fit", intervals=True)
+    assert draws.table().schema.metadata[b"interval_seed"] == str(draws.extra["interval_seed"]).encode()
 
 
 def test_predict() -> None:
