@@ -15,7 +15,7 @@ from ratings_core.front.rate import checked_method, read, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
 from ratings_core.front.remarks import remarks
-from ratings_core.front.tables import drawn, drawn_html, number
+from ratings_core.front.tables import counted, drawn, drawn_html, not_shown, number
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
@@ -123,7 +123,7 @@ class Comparison:
         return [line if len(of) == len(self.ratings) else f"{', '.join(of)}: {line}" for line, of in said.items()]
 
     def _title(self) -> str:
-        return f"{len(self.ratings)} methods on {len(self.names)} agents"
+        return f"{counted(len(self.ratings), 'method')} on {counted(len(self.names), 'agent')}"
 
     def _heads(self) -> list[str]:
         return ["agent", *(head for method in self.ratings for head in (method, "rank"))]
@@ -135,7 +135,7 @@ class Comparison:
 
     def _more(self) -> list[str]:
         methods = list(self.ratings)
-        lines = [f"... and {len(self.names) - SHOWN} more"] if len(self.names) > SHOWN else []
+        lines = not_shown(len(self.names), SHOWN)
         lines += [f"{method} ties {tied}; a pair that only one method ties counts half" for method, tied in self._mostly_tied()]
         lines += self._remarks()
         pairs = [

@@ -403,6 +403,32 @@ def test_an_online_learner_gives_the_ratings_of_rate_game_by_game(method: str) -
     assert len(one) == 3
 
 
+def test_an_online_learner_shows_what_it_is_and_has_learned() -> None:
+    assert repr(Online()) == "Online('elo'): 0 agents, 0 outcomes"
+    assert repr(Online("elo", k=8, start=1500).learn_one("a", "b")) == "Online('elo', k=8.0): 2 agents, 1 outcome"
+    for method in RATERS:
+        assert repr(Online(method).learn_many(PAIRS)) == f"Online('{method}'): 3 agents, {len(PAIRS)} outcomes"
+
+
+def test_a_printed_result_says_how_many_agents_it_does_not_show() -> None:
+    for agents, said in ((20, None), (21, "1 more agent is not shown"), (25, "5 more agents are not shown")):
+        games = [(f"a{i}", f"a{(i + 1) % agents}") for i in range(agents)]
+        for result in (rate(games), compare(games, ["elo"])):
+            lines = [line for line in str(result).splitlines() if "not shown" in line]
+            assert lines == ([] if said is None else [f"{said}: table() has all {agents}"])
+            assert all(line in result._repr_html_() for line in lines)
+    assert str(compare(games, ["elo"])).startswith("1 method on 25 agents")
+
+
+def test_a_long_name_does_not_widen_a_printed_table_and_is_whole_in_html() -> None:
+    long = "x" * 200 + " end"
+    for result in (rate([(long, "b"), ("b", long)]), compare([(long, "b"), ("b", long)], ["elo"])):
+        assert max(map(len, str(result).splitlines()[:4])) < 100
+        assert "xxx…xxx" in str(result)
+        assert "xx end " in str(result)
+        assert long in result._repr_html_()
+
+
 def test_an_online_learner_refuses_what_is_no_game() -> None:
     learner = Online("elo", k=8.0)
     for call, words in (
