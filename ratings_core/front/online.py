@@ -54,7 +54,8 @@ class Online:
 
     def __repr__(self) -> str:
         """The call that makes such a learner, with the options that differ from their defaults, and what it has learned from."""
-        chosen = [f"{one.name}={now!r}" for one in fields(self._rater) if (now := getattr(self._rater, one.name)) != one.default]
+        options = fields(self._rater)  # type: ignore[arg-type]  # as in `__init__`
+        chosen = [f"{one.name}={now!r}" for one in options if (now := getattr(self._rater, one.name)) != one.default]
         return f"Online({', '.join([repr(self.method), *chosen])}): {counted(len(self), 'agent')}, {counted(self._games, 'outcome')}"
 
     def learn_one(self, first: str | int, second: str | int, result: float = 1.0, *, weight: float = 1.0, time: float = 0.0) -> "Online":

@@ -12,7 +12,7 @@ _WIDEST: Final = 60
 
 def drawn(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], more: Iterable[str], *, left: int = 1) -> str:
     """A table as text: numbers to the right, names, in the column `left`, to the left. Long names are cut. more: lines below it."""
-    cells = [[_cut(cell) if i == left else cell for i, cell in enumerate(row)] for row in (heads, *rows)]
+    cells = [[cut(cell, _WIDEST) if i == left else cell for i, cell in enumerate(row)] for row in (heads, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
     lines = ["  ".join(_padded(cell, widths[i], to_left=i == left) for i, cell in enumerate(row)) for row in cells]
     return "\n".join([title, *(line.rstrip() for line in lines), *more])
@@ -22,12 +22,12 @@ def _padded(cell: str, width: int, *, to_left: bool) -> str:
     return cell.ljust(width) if to_left else cell.rjust(width)
 
 
-def _cut(text: str) -> str:
-    """A text of at most `_WIDEST` characters: the middle of a longer one is an ellipsis, because long names often differ at the end."""
-    if len(text) <= _WIDEST:
+def cut(text: str, widest: int) -> str:
+    """A text of at most `widest` characters. The middle of a longer one becomes an ellipsis, because long names often differ at the end."""
+    if len(text) <= widest:
         return text
-    end = _WIDEST // 3
-    return f"{text[: _WIDEST - end - 1]}…{text[-end:]}"
+    end = widest // 3
+    return f"{text[: widest - end - 1]}…{text[-end:]}"
 
 
 def drawn_html(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], more: Iterable[str]) -> str:
