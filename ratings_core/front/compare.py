@@ -60,7 +60,7 @@ class Comparison:
             columns |= {f"{method}_rank": rank, method: rating.ratings[order]}
         return pa.table(columns, metadata={"equirank_version": release()})
 
-    def plot(self, top: int = SHOWN) -> Any:
+    def plot(self, agents: int = SHOWN) -> Any:
         """Ranks by method as a bump chart, one line for each agent, as a figure of plotly, which ``figure.write_html(path)`` saves.
 
         Methods are from left to right and the best rank is at the top. The height of a point is the agent's rank among the agents shown,
@@ -70,16 +70,16 @@ class Comparison:
         ratings do not compare.
 
         Args:
-            top: Number of agents shown, the best ones of the first method.
+            agents: Largest number of agents shown, the best ones of the first method.
 
         Raises:
-            InputError: `top` is below 1.
+            InputError: `agents` is below 1.
             MissingExtraError: plotly is not installed.
         """
-        checks.count("top", top, low=1)
+        checks.count("agents", agents, low=1)
         ranks = {method: _ranks(rating) for method, rating in self.ratings.items()}
         rated = [i for i in self._order() if any(column[i] is not None for column in ranks.values())]
-        shown = rated[:top]
+        shown = rated[:agents]
         drawing = bump_chart([self.names[i] for i in shown], {method: [column[i] for i in shown] for method, column in ranks.items()})
         add_title(drawing, self._plot_title(len(rated) - len(shown)), self._remarks(), height=height_of(len(shown)))
         return drawing

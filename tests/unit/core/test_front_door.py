@@ -368,7 +368,7 @@ def test_a_comparison_can_be_plotted_and_says_which_method_ties_nearly_all() -> 
     assert [list(line.y) for line in lines] == [[1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 2, 3]], "tied lines meet, their labels do not"
     assert list(figure.layout.yaxis.ticktext) == ["a  1", "b  2", "c  3"]
     assert list(figure.layout.yaxis2.ticktext) == ["1  a", "2  b", "2  c"]
-    with pytest.raises(InputError, match="top must be"):
+    with pytest.raises(InputError, match="agents must be"):
         both.plot(0)
 
 
