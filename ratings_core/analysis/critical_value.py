@@ -26,7 +26,7 @@ from ratings_core.solution import Floats
 CAUTION: Final = 1.1
 """Factor by which errors count as larger in the posterior than they are."""
 OUTSIDE: Final = 0.6
-"""Share of the draws with ranks outside the intervals, in shares of 1 minus the level."""
+"""Factor of (1 - level). The product is the share of draws that may have a rank outside its interval: 3 % of them at the level 95 %."""
 _SPREAD: Final = 3.0
 """Smallest deviation of a normal prior in errors. Groups of equal agents that are nearer than that look normal in the ratings."""
 _GAIN: Final = 0.45
@@ -35,12 +35,14 @@ normal, chance exceeds it in 5 to 20 % of cases."""
 _LEAST_NORMAL: Final = 100
 """Smallest number of agents with a normal prior. Ratings of fewer agents do not show whether they form groups."""
 _PAIRS: Final = 8
-"""Largest number of differences, at most that of neighbours in a ranking, that are safe whatever the prior says."""
+"""Largest number of differences in the lower bound of the critical value. The bound is Bonferroni's over this number of differences, or
+over one fewer than there are agents if that is less. It holds whatever the prior says."""
 DRAWS: Final = 1_000
+"""Number of draws of the true ratings from their posterior."""
 _ROUNDING: Final = 1e-9
 """Share by which the critical value is larger than the largest difference that is not sure, so that rounding does not make it sure."""
 _LEAST_OUTSIDE: Final = 5
-"""Smallest number of draws with ranks outside. For higher levels, the critical value is Bonferroni's."""
+"""Smallest number of draws that may have a rank outside its interval. At levels that allow fewer, the critical value is Bonferroni's."""
 _LEAST_FREEDOM: Final = 4
 """Smallest number of degrees of freedom with which a prior is estimated. With fewer, errors are too uncertain for one."""
 

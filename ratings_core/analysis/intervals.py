@@ -10,7 +10,6 @@ order.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -91,7 +90,7 @@ def intervals_of(
         ratings: Ratings of the replicates (replicates, m), finite, or NaN if a replicate does not rate an agent.
         ranks: Their ranks, int64 (replicates, m), 1 is best; by default those of the ratings, where equal ratings share the better rank.
         level: Nominal coverage.
-        estimate: Ratings of the data (m,), around which differences are tested; None for the means of the replicates.
+        estimate: Ratings of the data (m,), finite or NaN, around which differences are tested; None for the means of the replicates.
         units: Number of units that a replicate draws with replacement, as in `simultaneous_ranks_of_draws`.
         differences: Whether differences of ratings count for ranks, as there.
         ranked: bool (m,), agents that have a rank; None for all. Their ranks are counted among them, so that an agent that is hardly known
@@ -104,21 +103,19 @@ def intervals_of(
     ratings = checks.real("ratings", ratings)
     if ratings.shape[:1] < (2,):
         raise InputError("replicates", len(ratings) if ratings.ndim else 0, "must contain at least two replicates")
-    if ratings.ndim != 2 or np.isinf(ratings).any():
-        raise InputError("ratings", ratings, "must be finite or NaN, (replicates, agents)")
+    if ratings.ndim != 2 or not ratings.shape[1] or np.isinf(ratings).any():
+        raise InputError("ratings", ratings, "must be finite or NaN, (replicates, agents), of one or more agents")
     ranks = _ranks(ratings) if ranks is None else checks.integers("ranks", ranks)
     if ranks.shape != ratings.shape:
         raise InputError("ranks", ranks.shape, f"must have the shape of ratings, {ratings.shape}")
-    lacking = np.isnan(ratings)
-    of_draws = partial(simultaneous_ranks_of_draws, level=level, units=units, differences=differences)
-    if ranked is None or ranked.all():
-        rank_low, rank_high = of_draws(ratings, ranks, estimate)
-    else:
-        ids = np.flatnonzero(ranked)
-        rank_low, rank_high = np.ones(len(ranked), np.int64), np.full(len(ranked), max(1, len(ids)), np.int64)
-        own = None if estimate is None else estimate[ids]
-        if len(ids):
-            rank_low[ids], rank_high[ids] = of_draws(ratings[:, ids], _ranks_among(ranked, ranks), own)
+    m = ratings.shape[1]
+    ids, lacking = _ids_of(ranked, m), np.isnan(ratings)
+    own = None if estimate is None else _estimate_of(estimate, m)[ids]
+    rank_low, rank_high = np.ones(m, np.int64), np.full(m, max(1, len(ids)), np.int64)
+    if len(ids):
+        rank_low[ids], rank_high[ids] = simultaneous_ranks_of_draws(
+            ratings[:, ids], _ranks_among(ids, ranks), own, level=level, units=units, differences=differences
+        )
     return Intervals(
         low=_quantile(ratings, lacking, tail),
         high=_quantile(ratings, lacking, 1 - tail),
@@ -131,11 +128,30 @@ def intervals_of(
     )
 
 
-def _ranks_among(ranked: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ranks of the ranked agents among themselves, (replicates, ranked agents). ranks: Ranks among all agents, (replicates, m)."""
-    others, own = np.sort(ranks[:, ~ranked], axis=1), ranks[:, ranked]
-    above = np.array([np.searchsorted(other, row, "left") for other, row in zip(others, own, strict=True)], np.int64)
-    return own - above.reshape(own.shape)
+def _ids_of(ranked: NDArray[np.bool_] | None, m: int) -> NDArray[np.int64]:
+    """Ids of the ranked ones of m agents. Raises `InputError` unless `ranked` is None or bool (m,)."""
+    if ranked is None:
+        return np.arange(m)
+    if checks.instance("ranked", ranked, np.ndarray).dtype != np.bool_ or ranked.shape != (m,):
+        raise InputError("ranked", f"{ranked.dtype} {ranked.shape}", f"must be bool ({m},), one for each agent of ratings")
+    return np.flatnonzero(ranked)
+
+
+def _estimate_of(estimate: Floats, m: int) -> Floats:
+    """Return `estimate` if it has a finite number or NaN for each of m agents. Raises `InputError`."""
+    checked = checks.real("estimate", estimate)
+    if checked.shape != (m,):
+        raise InputError("estimate", checked.shape, f"must have the shape ({m},), one rating for each agent of ratings")
+    if np.isinf(checked).any():
+        raise InputError("estimate", checked, "must be finite, or NaN for an agent without a rating")
+    return checked
+
+
+def _ranks_among(ids: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ranks of some agents among themselves, int64 (replicates, ids). ranks: Ranks among all agents (replicates, m)."""
+    others, own = np.sort(np.delete(ranks, ids, axis=1), axis=1), ranks[:, ids].astype(np.int64)
+    above = [np.searchsorted(other, row, "left") for other, row in zip(others, own, strict=True)]
+    return np.asarray(own - np.array(above), np.int64)
 
 
 def including(intervals: Intervals, ratings: Floats, ranks: NDArray[np.int64]) -> Intervals:

@@ -1,6 +1,5 @@
 """`compare`: several methods on the same games, with the distances of their rankings."""
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,12 +9,13 @@ import numpy as np
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
-from ratings_core.front.figures import add_title, figure
+from ratings_core.front.bump_chart import bump_chart, height_of
+from ratings_core.front.figures import add_title
 from ratings_core.front.rate import checked_method, read, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
 from ratings_core.front.remarks import remarks
-from ratings_core.front.tables import drawn, drawn_html, number
+from ratings_core.front.tables import counted, drawn, drawn_html, not_shown, number
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
@@ -61,38 +61,35 @@ class Comparison:
         return pa.table(columns, metadata={"equirank_version": release()})
 
     def plot(self, agents: int = SHOWN) -> Any:
-        """Ranks by method, one line for each agent, as a figure of plotly, which ``figure.write_html(path)`` saves.
+        """Ranks by method as a bump chart, one line for each agent, as a figure of plotly, which ``figure.write_html(path)`` saves.
 
-        A line has a gap at a method that gives the agent no rating. Below the title are the remarks of the printed table: agents without a
-        rating and why, and groups of agents whose ratings do not compare.
+        Methods are from left to right and the best rank is at the top. The height of a point is the agent's rank among the agents shown,
+        and the number in it is the rank among all agents. Lines of agents that share a rank meet in one point. A line has a gap at a method
+        that gives the agent no rating, and an agent that no method rates is not drawn. The title counts agents that are not shown, and
+        those without a rating. Below it are the remarks of the printed table: agents without a rating and why, and groups of agents whose
+        ratings do not compare.
 
         Args:
-            agents: Number of agents shown, the best ones of the first method. Lines of agents that share a rank meet in one point.
+            agents: Largest number of agents shown, the best ones of the first method.
 
         Raises:
             InputError: `agents` is below 1.
             MissingExtraError: plotly is not installed.
         """
         checks.count("agents", agents, low=1)
-        drawing = figure("plotting ranks")
-        shown, methods = self._order()[:agents], list(self.ratings)
-        ranks = [_ranks(rating) for rating in self.ratings.values()]
-        for i in shown:
-            drawing.add_scatter(
-                x=methods, y=[by_method[i] for by_method in ranks], mode="lines+markers", name=self.names[i], marker={"size": 8}
-            )
-        first, last = (_names_at(ranks[end], shown, self.names) for end in (0, -1))
-        for rank, tied in last.items():
-            drawing.add_annotation(x=methods[-1], y=rank, text=_few(tied), xanchor="left", xshift=8, showarrow=False)
-        longest = max((len(_few(tied)) for tied in last.values()), default=0)
-        add_title(drawing, f"ranks of {len(shown)} of {len(self.names)} agents", self._remarks(), height=160 + 22 * len(shown))
-        return drawing.update_layout(
-            template="simple_white", showlegend=False, margin={"r": 30 + 7 * longest},
-            yaxis={
-                "autorange": "reversed", "automargin": True, "tickvals": list(first),
-                "ticktext": [f"{_few(tied)}  {rank}" for rank, tied in first.items()],
-            },
-        )  # fmt: skip
+        ranks = {method: _ranks(rating) for method, rating in self.ratings.items()}
+        rated = [i for i in self._order() if any(column[i] is not None for column in ranks.values())]
+        shown = rated[:agents]
+        drawing = bump_chart([self.names[i] for i in shown], {method: [column[i] for i in shown] for method, column in ranks.items()})
+        add_title(drawing, self._plot_title(len(rated) - len(shown)), self._remarks(), height=height_of(len(shown)))
+        return drawing
+
+    def _plot_title(self, left_out: int) -> str:
+        """The title of the plot. left_out: Number of agents with a rating that are not shown."""
+        lacking = int(np.any([np.isnan(rating.ratings) for rating in self.ratings.values()], axis=0).sum())
+        said = [f"{left_out} not shown"] if left_out else []
+        said += [f"{lacking} without a rating{' by some method' if len(self.ratings) > 1 else ''}"] if lacking else []
+        return f"ranks of {counted(len(self.names), 'agent')}{': ' if said else ''}{', '.join(said)}"
 
     def __str__(self) -> str:
         return drawn(self._title(), self._heads(), self._rows(), self._more(), left=0)
@@ -118,12 +115,12 @@ class Comparison:
         """What the tables of the methods say of agents without a rating and of groups: once if all say it, else with the method."""
         said: dict[str, list[str]] = {}
         for method, rating in self.ratings.items():
-            for line in remarks(rating.extra, int(np.isnan(rating.ratings).sum()), len(rating)):
+            for line in remarks(rating.extra, int(np.isnan(rating.ratings).sum())):
                 said.setdefault(line, []).append(method)
         return [line if len(of) == len(self.ratings) else f"{', '.join(of)}: {line}" for line, of in said.items()]
 
     def _title(self) -> str:
-        return f"{len(self.ratings)} methods on {len(self.names)} agents"
+        return f"{counted(len(self.ratings), 'method')} on {counted(len(self.names), 'agent')}"
 
     def _heads(self) -> list[str]:
         return ["agent", *(head for method in self.ratings for head in (method, "rank"))]
@@ -135,7 +132,7 @@ class Comparison:
 
     def _more(self) -> list[str]:
         methods = list(self.ratings)
-        lines = [f"... and {len(self.names) - SHOWN} more"] if len(self.names) > SHOWN else []
+        lines = not_shown(len(self.names), SHOWN)
         lines += [f"{method} ties {tied}; a pair that only one method ties counts half" for method, tied in self._mostly_tied()]
         lines += self._remarks()
         pairs = [
@@ -156,20 +153,6 @@ def _ranks(rating: Rating) -> list[int | None]:
 
 def _cells(rating: float, rank: int | None) -> tuple[str, str]:
     return (number(rating), "-" if rank is None else str(rank))
-
-
-def _names_at(ranks: Sequence[int | None], shown: Sequence[int], names: Sequence[str]) -> dict[int, list[str]]:
-    """Rank -> names of the shown agents with it."""
-    held: dict[int, list[str]] = {}
-    for i in shown:
-        if (rank := ranks[i]) is not None:
-            held.setdefault(rank, []).append(names[i])
-    return held
-
-
-def _few(names: Sequence[str]) -> str:
-    """Names that share a point of a figure."""
-    return html.escape(names[0]) if len(names) == 1 else f"{html.escape(names[0])} and {len(names) - 1} more"
 
 
 def compare(

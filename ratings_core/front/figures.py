@@ -9,6 +9,10 @@ from typing import Any, Final
 
 from ratings_core import extras
 
+COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+"""Colours of lines that differ for all kinds of colour vision (Okabe and Ito 2008), without yellow, which is faint on white."""
+DASHES: Final = ("solid", "dash", "dot")
+"""Kinds of lines: with more lines than colours, the next kind begins."""
 _HEIGHT: Final = 460
 """Height in pixels of a figure without one."""
 _TOP: Final = 60

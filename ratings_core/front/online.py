@@ -16,6 +16,7 @@ from ratings_core.front.counted import batch_of
 from ratings_core.front.names import name_of
 from ratings_core.front.rating import Rating
 from ratings_core.front.sources import part_of, won_by
+from ratings_core.front.tables import counted
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
@@ -50,6 +51,12 @@ class Online:
     def __len__(self) -> int:
         """Number of agents."""
         return len(self._agents)
+
+    def __repr__(self) -> str:
+        """The call that makes such a learner, with the options that differ from their defaults, and what it has learned from."""
+        options = fields(self._rater)  # type: ignore[arg-type]  # as in `__init__`
+        chosen = [f"{one.name}={now!r}" for one in options if (now := getattr(self._rater, one.name)) != one.default]
+        return f"Online({', '.join([repr(self.method), *chosen])}): {counted(len(self), 'agent')}, {counted(self._games, 'outcome')}"
 
     def learn_one(self, first: str | int, second: str | int, result: float = 1.0, *, weight: float = 1.0, time: float = 0.0) -> "Online":
         """Learn from one game.

@@ -33,7 +33,7 @@ from ratings_core.tallies import PairTally
 
 _ARGUMENTS: Final = ("columns", "features", "reading", "bucket_seconds", "intervals")
 INTERVAL_SECONDS: Final = 60.0
-"""Time limit of the refits for intervals."""
+"""Time limit of draws or refits for intervals."""
 
 
 def rate(
@@ -60,8 +60,9 @@ def rate(
         features: Covariates for `contextual_bradley_terry`, first side minus second: ``COLUMN``, ``A:B`` or ``A~B`` (`Feature`).
         reading: Further options for reading a table or a file.
         bucket_seconds: Width of the time buckets in seconds, which the option `half_life` counts in; None for no buckets.
-        intervals: Whether ratings and ranks get 95 % intervals: sandwich intervals of `bradley_terry` and `davidson` for up to some
-            thousand agents, refits to resampled data otherwise. A number is the time limit of the refits in seconds; True means 60.
+        intervals: Whether ratings and ranks get 95 % intervals: normal ones of `bradley_terry` and `davidson` for up to some thousand
+            agents, from draws of the margins for methods on posterior margins with up to 500 agents, and from refits to resampled data
+            otherwise. `Rating.extra["intervals"]` says which. A number is the time limit of draws or refits in seconds; True means 60.
         options: Options of the method by name.
 
     Raises:
@@ -84,7 +85,7 @@ def _check_names(options: Mapping[str, Value]) -> None:
 
 
 def _seconds_of(intervals: bool | float) -> float | None:
-    """Time limit of the refits; None for no intervals."""
+    """Time limit of draws or refits; None for no intervals."""
     if isinstance(intervals, bool):
         return INTERVAL_SECONDS if intervals else None
     return checks.number("intervals", intervals, low=0.0)

@@ -13,7 +13,7 @@ from ratings_core.front.figures import add_title, figure
 from ratings_core.front.names import name_of
 from ratings_core.front.release import release
 from ratings_core.front.remarks import remarks
-from ratings_core.front.tables import drawn, drawn_html, number
+from ratings_core.front.tables import counted, drawn, drawn_html, not_shown, number
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats
 
@@ -64,7 +64,7 @@ class Rating:
         seconds: Duration of the solve, without reading and intervals.
         chances: float64 (n,), the lottery; None if the method's answer is no lottery.
         expects: Expected score of one agent against another one, by their ids; None if the method predicts nothing.
-        version: Version of Equirank that rated. Random seeds are in `extra`: `seed` of the method, `interval_seed` of the refits.
+        version: Version of Equirank that rated. Random seeds are in `extra`: `seed` of the method, `interval_seed` of draws or refits.
     """
 
     method: str
@@ -179,7 +179,7 @@ class Rating:
 
     def _title(self) -> str:
         proof = "" if self.certificate is None else f", {self.certificate.kind} {_proven(self.certificate.value)}"
-        return f"{self.method} of {len(self)} agents: {self.status}{proof}"
+        return f"{self.method} of {counted(len(self), 'agent')}: {self.status}{proof}"
 
     def _heads(self) -> list[str]:
         interval = [] if self.level is None else [f"{100 * self.level:g} % interval"]
@@ -193,7 +193,7 @@ class Rating:
 
     def _more(self) -> list[str]:
         """Lines below the table: agents that it omits, agents without a rating and why, and further findings."""
-        lines = [f"... and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        lines = not_shown(len(self), SHOWN)
         lines += [f"left out: {count}, {reason}" for reason, count in self.extra.get("left_out", {}).items()]
         lines += self._remarks()
         if (why := self.extra.get("no_intervals_because")) is not None:
@@ -201,7 +201,7 @@ class Rating:
         return lines
 
     def _remarks(self) -> list[str]:
-        return remarks(self.extra, int(np.isnan(self.ratings).sum()), len(self))
+        return remarks(self.extra, int(np.isnan(self.ratings).sum()))
 
     def _rows(self, ids: NDArray[np.int64]) -> list[Row]:
         first, last = self.rank_low, self.rank_high

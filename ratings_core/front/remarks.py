@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def remarks(extra: Mapping[str, Any], unrated: int, agents: int) -> list[str]:
-    """Lines about agents without a rating, and about groups between which ratings do not compare.
+def remarks(extra: Mapping[str, Any], unrated: int) -> list[str]:
+    """Lines about agents without a rating, and about groups between which ratings do not compare. Each cause has one line.
 
     Args:
         extra: Further findings of the method.
         unrated: Number of agents without a rating.
-        agents: Number of agents.
     """
     lines = []
     if unrated:
         lines.append(f"{unrated} without a rating: {extra.get('unrated_because') or 'the data do not determine one'}")
-    if isinstance(groups := extra.get("separate_groups"), int):
-        lines.append(f"{groups} groups of agents that never met: no game orders them against each other")
-    components = extra.get("components")
-    if isinstance(components, int) and components > 1 and unrated < agents:
-        lines.append(f"{components} groups without wins in both directions between them: ratings compare only within a group")
+    separate, components = (value if isinstance(value := extra.get(name), int) else 0 for name in ("separate_groups", "components"))
+    if separate > 1:
+        lines.append(f"{separate} groups of agents that never met: no game orders them against each other")
+    groups = components - unrated  # an agent without a rating is a component of its own, and has its line above
+    if groups > max(1, separate):
+        lines.append(f"{groups} groups without wins in both directions between them: ratings compare only within a group")
     return lines

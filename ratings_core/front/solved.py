@@ -20,7 +20,7 @@ from ratings_core.options import Value
 from ratings_core.problems.inputs import GamesInput, PairsInput, Problem
 
 _NORMAL: Final = frozenset({"bradley_terry", "davidson"})
-"""Methods with intervals that need no refits."""
+"""Methods with normal intervals, which need no replicates."""
 
 
 def solved(method: str, problem: Problem, options: Mapping[str, Value], interval_seconds: float | None = None) -> Rating:
@@ -30,7 +30,7 @@ def solved(method: str, problem: Problem, options: Mapping[str, Value], interval
         method: Name of a solved method.
         problem: The problem.
         options: Options of the method by name.
-        interval_seconds: Time limit of refits for intervals; None for no intervals.
+        interval_seconds: Time limit of draws or refits for intervals; None for no intervals.
 
     Raises:
         InputError: An option is unknown, or the method does not apply to the problem.
@@ -41,7 +41,7 @@ def solved(method: str, problem: Problem, options: Mapping[str, Value], interval
     rating = _rating(run, rated)
     if interval_seconds is None or rating.level is not None:
         return rating
-    return _with_normal(run, rating) or _with_refits(run, rating, interval_seconds)
+    return _with_normal(run, rating) or _with_replicates(run, rating, interval_seconds)
 
 
 def _rating(run: Taken, rated: Rated) -> Rating:
@@ -99,25 +99,26 @@ def _with_normal(run: Taken, rating: Rating) -> Rating | None:
         rank_low=ends.rank_low,
         rank_high=ends.rank_high,
         level=LEVEL,
-        extra={**rating.extra, "intervals": "sandwich"},
+        extra={**rating.extra, "intervals": "normal (sandwich)"},
     )
 
 
-def _with_refits(run: Taken, rating: Rating, seconds: float) -> Rating:
-    """The rating with intervals from refits to resampled data. `extra` says why there are none if the refits were too few."""
+def _with_replicates(run: Taken, rating: Rating, seconds: float) -> Rating:
+    """The rating with intervals from draws or refits. `extra` says how many, or why there are no intervals if there were too few."""
     source = resampling(run.problem, run.method, run.values)
-    refits = Refits(rating.ratings, rating.ranking.ids, seconds, units=source.units, differences=has_differences(run.method))
+    differences = has_differences(run.method)
+    replicates = Refits(rating.ratings, rating.ranking.ids, seconds, units=source.units, differences=differences, kind=source.kind)
     seed = int.from_bytes(blake2b(run.method.name.encode(), digest_size=8).digest(), "little")
-    while not refits.done:
-        first, most = refits.next
-        refits.add(sample(run, source, seed, first, most, refits.left))
-    if (why := refits.why_not) is not None:
+    while not replicates.done:
+        first, most = replicates.next
+        replicates.add(sample(run, source, seed, first, most, replicates.left))
+    if (why := replicates.why_not) is not None:
         return replace(rating, extra={**rating.extra, "no_intervals_because": why})
-    ends = refits.intervals()
+    ends = replicates.intervals()
     reach, possible = reach_of(ends, normal_reach(run.method, source)), possible_ratings(run.method, len(run.problem.names))
     low, high = around(rating.ratings, ends, reach, possible)
     rank = rating.ranking.rank
-    about = {"intervals": f"{len(refits.whole.ratings)} refits", "assumes": source.assumes, "interval_seed": seed}
+    about = {"intervals": replicates.count, "assumes": source.assumes, "interval_seed": seed}
     return replace(
         rating,
         low=low,

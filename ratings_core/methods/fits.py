@@ -24,6 +24,7 @@ from ratings_core.margins import PosteriorMargins
 from ratings_core.methods.margins import MARGINS, chosen, fitted, one_game_each
 from ratings_core.methods.method import Method, Rated, Takes
 from ratings_core.methods.parameters import chosen_options
+from ratings_core.methods.separate import separate_groups
 from ratings_core.methods.starts import by_name, of_names
 from ratings_core.methods.unrated import unrated_because
 from ratings_core.options import Parameter, parameters_of
@@ -104,9 +105,12 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
 
 
 def _unrated(problem: PairsInput | ProfileInput | ScoresInput, result: BradleyTerry) -> dict[str, object]:
-    """Number of agents without a rating, and the reason."""
-    agents = np.flatnonzero(np.isnan(result.ratings))
-    return {"unrated": len(agents), **({"unrated_because": unrated_because(problem, agents)} if len(agents) else {})}
+    """Number of agents without a rating, the reason, and the number of separate groups with a rating."""
+    agents, rated = np.flatnonzero(np.isnan(result.ratings)), np.flatnonzero(~np.isnan(result.ratings))
+    if not len(agents):
+        return {"unrated": 0}
+    groups = separate_groups(problem.counts, len(problem.names), rated) if isinstance(problem, PairsInput) else {}
+    return {"unrated": len(agents), "unrated_because": unrated_because(problem, agents), **groups}
 
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:

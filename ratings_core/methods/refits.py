@@ -1,4 +1,4 @@
-"""Refits: replicates of a solve on resampled data, and the intervals of ratings and ranks that follow from them.
+"""Replicates of a solve, by refits to resampled data or on draws of posterior margins, and their intervals of ratings and ranks.
 
 The number of replicates doubles until the ranks of the best agents do not change any more, or the time is spent.
 """
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ratings_core.analysis.intervals import Intervals, intervals_of
 from ratings_core.errors import InputError, SolverError
+from ratings_core.methods.names import word_for_replicates
 from ratings_core.methods.registry import Taken, ranking_of
 from ratings_core.methods.resampling import Resampling
 from ratings_core.solution import Floats
@@ -112,6 +113,7 @@ class Refits:
         seconds: Time limit for all replicates.
         units: Number of units that a replicate draws with replacement (`Resampling.units`).
         differences: Whether differences of ratings count for ranks (`resampling.has_differences`).
+        kind: Kind of the resampling (`Resampling.kind`).
         ranked: bool (m,), agents that have a rank; None for all. Ranks are counted among them, and others have no interval of ranks.
 
     Attributes:
@@ -123,13 +125,14 @@ class Refits:
     """
 
     def __init__(
-        self, ratings: Floats, top: NDArray[np.int64], seconds: float, *, units: int, differences: bool,
+        self, ratings: Floats, top: NDArray[np.int64], seconds: float, *, units: int, differences: bool, kind: str,
         ranked: NDArray[np.bool_] | None = None,
     ) -> None:  # fmt: skip
         """Begin without replicates. Raises `InputError` if there are too many agents."""
         agents = len(ratings)
         self.seconds, self.most, self.settled, self.top = seconds, most_of(agents), False, top[:TOP]
         self.whole = Sample(np.empty((0, agents)), np.empty((0, agents), np.int64), 0, 0.0)
+        self._word = word_for_replicates(kind)
         self._ratings, self._units, self._differences, self._ranked = ratings, units, differences, ranked
 
     def add(self, found: Sample) -> None:
@@ -177,14 +180,19 @@ class Refits:
         )
 
     @property
+    def count(self) -> str:
+        """Number of replicates with an answer, in words: "64 draws" or "1 refit"."""
+        answers = len(self.whole.ratings)
+        return f"{answers} {self._word.removesuffix('s') if answers == 1 else self._word}"
+
+    @property
     def why_not(self) -> str | None:
         """Why the replicates give no intervals; None if they do."""
         replicates = self.whole
         if replicates.failed > _MOST_FAILED * replicates.tried:
-            return f"{replicates.failed} of {replicates.tried} refits to resampled data had no answer"
+            return f"{replicates.failed} of {replicates.tried} {self._word} had no answer"
         if len(replicates.ratings) < LEAST:
-            taken = f"{len(replicates.ratings)} refits took {replicates.seconds:.2g} s"
-            return f"{taken}; {LEAST} are needed within {self.seconds:g} s (interval_seconds)"
+            return f"{self.count} took {replicates.seconds:.2g} s; {LEAST} are needed within {self.seconds:g} s (interval_seconds)"
         return None
 
     def intervals(self) -> Intervals:

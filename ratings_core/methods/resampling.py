@@ -52,7 +52,7 @@ class Resampling(NamedTuple):
 
 
 def normal_reach(method: Method, source: Resampling) -> float:
-    """Factor by which the deviation of refits is multiplied in a method's normal interval; 1 for many units.
+    """Factor by which the deviation of replicates is multiplied in a method's normal interval; 1 for many units.
 
     The factor is 0, which means no normal interval, for methods whose ratings can jump when the data change a little. With n drawn units,
     the deviation of a mean is too small by the factor sqrt((n - 1)/n), and its error has Student's distribution with n - 1 degrees of

@@ -6,6 +6,7 @@ Programs read JSON instead, which contains everything.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from ratings_core.methods.names import word_for_replicates
 from services.boards.result import AgentRow, Intervals
 from services.cli.fitted import FittedTable, folded, whole
 
@@ -112,7 +113,7 @@ def interval_line(intervals: Intervals) -> str:
     if intervals.kind == "none":
         return f"no intervals: {intervals.why_not}"
     of = f" of {intervals.of}" if intervals.of else ""
-    replicates = f" of {intervals.replicates} replicates" if intervals.replicates else ""
+    replicates = f" of {intervals.replicates} {word_for_replicates(intervals.kind)}" if intervals.replicates else ""
     missing = f", {intervals.failed} without a result" if intervals.failed else ""
     ranks = "" if intervals.kind == "belief" else "; all ranks are within their intervals at once with the same probability"
     return f"{intervals.level:.0%} intervals{of} ({intervals.kind}){replicates}{missing}{ranks}; assumption: {intervals.assumes}"

@@ -100,10 +100,11 @@ def solve(
         typer.Option(
             "--intervals",
             help="Compute 95 % intervals of ratings and ranks: from the fit for bradley_terry and davidson with up to 1,000 agents and for "
-            "contextual_bradley_terry, otherwise by refits to resampled data.",
+            "contextual_bradley_terry, by draws of the margins for methods on posterior margins with up to 500 agents, otherwise by refits "
+            "to resampled data.",
         ),
     ] = False,
-    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of the refits in seconds.")] = 60.0,
+    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of draws or refits in seconds.")] = 60.0,
     check: Annotated[
         bool, typer.Option("--check", help="Compare small inputs with the paper's program; exit status 1 if they differ.")
     ] = False,
@@ -222,7 +223,7 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     title = f"{result.method} on {result.input}: {result.status}, {proven}{result.seconds:.3g} s"
     console.print(ranked_table(result.agents[:_ROWS_SHOWN], result.extra, title=title))
     unrated = sum(row.rating is None for row in result.agents)
-    for said in (roster_line(result.extra), *remarks(result.extra, unrated, len(result.agents))):
+    for said in (roster_line(result.extra), *remarks(result.extra, unrated)):
         if said is not None:
             console.print(said, highlight=False, markup=False)
     if isinstance(result.intervals, Intervals):

@@ -139,7 +139,7 @@ def _print_rows(console: Console, board: Board, settings: Settings) -> None:
     elif any(row.provisional for row in board.rows):
         console.print(_provisional(board, settings.provisional), highlight=False, soft_wrap=True)
     unrated = board.extra.get("unrated")
-    for said in (roster_line(board.extra), *remarks(board.extra, unrated if isinstance(unrated, int) else 0, board.total)):
+    for said in (roster_line(board.extra), *remarks(board.extra, unrated if isinstance(unrated, int) else 0)):
         if said is not None:
             console.print(Text(said), highlight=False, soft_wrap=True)
     if isinstance(board.intervals, Intervals):

@@ -218,7 +218,7 @@ ENGINE: Final = (
         "Longest time in seconds for which a board has lacked outcomes although its solve was due. A failed solve does not end it.",
         ("method",),
     ),
-    Metric("counter", "equirank_bootstrap_replicates_total", "Refits to resampled data, for intervals.", ("method",)),
+    Metric("counter", "equirank_bootstrap_replicates_total", "Draws and refits to resampled data, for intervals.", ("method",)),
     Metric("gauge", "equirank_solved_unpublished", "Solved boards not yet written to the store.", ("method",)),
     Metric("gauge", "equirank_solve_certificate", "Largest certificate of the solved boards, in the unit of its kind.", ("method",)),
     Metric("gauge", "equirank_pools_unconnected", "Pools whose newest insight shows groups of agents without games between them."),

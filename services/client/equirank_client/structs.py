@@ -1161,10 +1161,10 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         assumes: Assumption under which the intervals are valid.
         why_not: Why there are no intervals; None if there are intervals.
         level: Probability of the intervals. Each rating is within its own with this probability. All ranks of the board are within theirs at once with this probability.
-        replicates: Number of refits to resampled data.
-        failed: Number of refits without a result.
-        settled: Whether the best agents' rank intervals stopped changing. If not, refits ended at a limit of time or number.
-        seconds: Duration of the refits.
+        replicates: Number of draws (``posterior``) or of refits to resampled data.
+        failed: Number of further draws or refits, which had no result.
+        settled: Whether the best agents' rank intervals stopped changing. If not, draws or refits ended at a limit of time or number.
+        seconds: Duration of draws or refits.
         position: Log offset of the outcomes that were resampled.
     """
 

@@ -109,7 +109,7 @@ class Replication(Refits):
             ratings[i] = np.nan if row.rating is None else row.rating
             ranked[i] = row.rank is not None
         top = np.array([i for i, row in rows if row.rating is not None and ranked[i]][:TOP], np.int64)
-        super().__init__(ratings, top, seconds, units=facts.units, differences=facts.differences, ranked=ranked)
+        super().__init__(ratings, top, seconds, units=facts.units, differences=facts.differences, kind=facts.about.kind, ranked=ranked)
         self.facts = facts
 
 

@@ -1,6 +1,7 @@
 """Ratings in tables for people."""
 
-from services.cli.cells import shower, tied_within
+from services.boards.result import Intervals
+from services.cli.cells import interval_line, shower, tied_within
 
 
 def test_what_a_solver_leaves_over_is_nought_beside_the_largest_rating() -> None:
@@ -20,3 +21,12 @@ def test_what_ties_with_nought_is_nought_where_the_whole_column_is() -> None:
     shown = shower([0.0, 6.9e-18, -1.4e-17], tied=tied_within({"tie_tolerance": 1e-9}))
     assert [shown(rating) for rating in (0.0, 6.9e-18, -1.4e-17, -2e-9)] == ["0", "0", "0", "-2e-09"]
     assert tied_within({}) == tied_within({"tie_tolerance": None}) == 0.0
+
+
+def test_a_line_about_intervals_says_what_was_done() -> None:
+    for kind, replicates, said in (
+        ("posterior", 64, "95% intervals (posterior) of 64 draws;"),
+        ("cells", 128, "95% intervals (cells) of 128 refits;"),
+        ("sandwich", 0, "95% intervals (sandwich);"),
+    ):
+        assert interval_line(Intervals(kind=kind, replicates=replicates, assumes="nothing")).startswith(said)

@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +120,28 @@ def test_a_rating_knows_names() -> None:
 
 
 def test_agents_without_a_rating_are_said() -> None:
-    text = str(rate([*PAIRS, ("dee", "ann"), ("dee", "bob"), ("x", "y"), ("y", "x")]))
+    text = str(rate([*PAIRS, ("dee", "ann"), ("dee", "bob"), ("ann", "x"), ("x", "y"), ("y", "x")]))
     assert "1 without a rating" in text
-    assert "groups without wins in both directions between them" in text
+    assert "2 groups without wins in both directions between them" in text
+
+
+def test_one_cause_has_one_remark() -> None:
+    undefeated, apart = [*PAIRS, ("top", "ann")], [*PAIRS, ("x", "y")]
+    two, one_way = [*PAIRS, *[("x", "y"), ("y", "x")]], [*PAIRS, ("ann", "x"), ("x", "y"), ("y", "x")]
+    never, wins = "groups of agents that never met", "groups without wins in both directions between them"
+    for games, said in (
+        (undefeated, ["1 without a rating: it won its only game"]),
+        (apart, ["2 without a rating: 1 won its only game, 1 lost its only game"]),
+        (two, [f"2 {never}"]),
+        ([*two, ("top", "ann")], ["1 without a rating: it won its only game", f"2 {never}"]),
+        (one_way, [f"2 {wins}"]),
+        ([*one_way, ("p", "q"), ("q", "p")], [f"2 {never}", f"3 {wins}"]),
+    ):
+        for method in ("bradley_terry", "davidson"):
+            rating = rate(games, method)
+            lines = str(rating).splitlines()[2 + len(rating) :]
+            assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said
+    assert "2 groups of agents that never met" in str(rate(apart, prior=1.0)), "with a prior all are rated"
 
 
 def test_every_table_says_that_groups_never_met_and_ranks_nobody_unrated_last() -> None:
@@ -146,7 +166,8 @@ def test_a_comparison_says_what_the_tables_of_its_methods_say() -> None:
     assert next(line for line in lines if line.startswith("top")).split()[1:3] == ["-", "-"]
     assert compared.table()["bradley_terry_rank"].null_count == 1
     figure = compared.plot()
-    assert next(line for line in figure.data if line.name == "top").y == (None, compared["elo"].ranking.rank[compared.names.index("top")])
+    rank = int(compared["elo"].ranking.rank[compared.names.index("top")])
+    assert next(line for line in figure.data if line.name == "top").y[1:3] == (None, rank)
     assert "pairs of agents that both rate in another order: " in str(compared)
     few = compare([*[("a", "b"), ("b", "c"), ("c", "a")] * 2, *((f"new {i}", "a") for i in range(8))], ["bradley_terry", "elo"])
     assert "bradley_terry ties all of the 3 agents that it rates; a pair that only one method ties counts half" in str(few)
@@ -278,7 +299,7 @@ def test_options_that_do_not_apply_to_one_answer_are_refused(tmp_path: Path) -> 
             call()
 
 
-def test_intervals_of_bradley_terry_and_of_refits() -> None:
+def test_intervals_of_bradley_terry_of_draws_and_of_refits() -> None:
     rating = rate(PAIRS * 20, intervals=True)
     assert rating.level == 0.95
     assert rating.low is not None
@@ -286,9 +307,11 @@ def test_intervals_of_bradley_terry_and_of_refits() -> None:
     assert (rating.low < rating.ratings).all()
     assert (rating.ratings < rating.high).all()
     assert "95 % interval" in str(rating)
-    refits = rate(PAIRS * 20, "fenchel_young_fit", intervals=True)
-    assert "refits" in str(refits.extra["intervals"])
-    row = refits["ann"]
+    draws = rate(PAIRS * 20, "fenchel_young_fit", intervals=True)
+    refits = rate(PAIRS * 20, "fenchel_young_fit", intervals=True, margins="observed")
+    for replicates, word in ((draws, "draws"), (refits, "refits")):
+        assert re.fullmatch(rf"\d+ {word}", replicates.extra["intervals"])
+    row = draws["ann"]
     assert row.low is not None
     assert row.high is not None
     assert row.low < row.rating < row.high
@@ -317,7 +340,8 @@ def test_a_printed_result_has_the_intervals_of_its_ranks() -> None:
 def test_intervals_that_are_not_to_be_had_are_said() -> None:
     rating = rate(PAIRS, "maximal_lottery", intervals=1e-9)
     assert rating.level is None
-    assert "refits took" in str(rating)
+    assert "1 draw took" in str(rating)
+    assert "1 refit took" in str(rate(PAIRS, "maximal_lottery", margins="observed", intervals=1e-9))
 
 
 def test_methods_side_by_side() -> None:
@@ -339,10 +363,11 @@ def test_a_comparison_can_be_plotted_and_says_which_method_ties_nearly_all() -> 
     assert "maximal_lottery ties all but 1; a pair that only one method ties counts half" in str(both)
     assert "elo ties" not in str(both)
     figure = both.plot(3)
-    assert [line.name for line in figure.data] == ["a", "b", "c"]
-    assert [list(line.y) for line in figure.data] == [[1, 1], [2, 2], [3, 2]]
+    lines = [line for line in figure.data if line.mode == "lines"]
+    assert [line.name for line in lines] == ["a", "b", "c"]
+    assert [list(line.y) for line in lines] == [[1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 2, 3]], "tied lines meet, their labels do not"
     assert list(figure.layout.yaxis.ticktext) == ["a  1", "b  2", "c  3"]
-    assert [one.text for one in figure.layout.annotations] == ["a", "b and 1 more"]
+    assert list(figure.layout.yaxis2.ticktext) == ["1  a", "2  b", "2  c"]
     with pytest.raises(InputError, match="agents must be"):
         both.plot(0)
 
@@ -354,8 +379,8 @@ def test_results_record_the_version_and_the_seeds_that_were_used() -> None:
     assert compare(PAIRS, ["elo"]).table().schema.metadata == {b"equirank_version": version.encode()}
     assert "seed" not in rate(PAIRS, "ranked_pairs").extra
     assert rate(PAIRS, "ranked_pairs", tie_rule="seed", seed=7).table().schema.metadata[b"seed"] == b"7"
-    refits = rate(PAIRS * 5, "fenchel_young_fit", intervals=True)
-    assert refits.table().schema.metadata[b"interval_seed"] == str(refits.extra["interval_seed"]).encode()
+    draws = rate(PAIRS * 5, "fenchel_young_fit", intervals=True)
+    assert draws.table().schema.metadata[b"interval_seed"] == str(draws.extra["interval_seed"]).encode()
 
 
 def test_predict() -> None:
@@ -378,6 +403,32 @@ def test_an_online_learner_gives_the_ratings_of_rate_game_by_game(method: str) -
     assert len(one) == 3
     assert 0 < one.predict_one("ann", "dee") < 1
     assert len(one) == 3
+
+
+def test_an_online_learner_shows_what_it_is_and_has_learned() -> None:
+    assert repr(Online()) == "Online('elo'): 0 agents, 0 outcomes"
+    assert repr(Online("elo", k=8, start=1500).learn_one("a", "b")) == "Online('elo', k=8.0): 2 agents, 1 outcome"
+    for method in RATERS:
+        assert repr(Online(method).learn_many(PAIRS)) == f"Online('{method}'): 3 agents, {len(PAIRS)} outcomes"
+
+
+def test_a_printed_result_says_how_many_agents_it_does_not_show() -> None:
+    for agents, said in ((20, None), (21, "1 more agent is not shown"), (25, "5 more agents are not shown")):
+        games = [(f"a{i}", f"a{(i + 1) % agents}") for i in range(agents)]
+        for result in (rate(games), compare(games, ["elo"])):
+            lines = [line for line in str(result).splitlines() if "not shown" in line]
+            assert lines == ([] if said is None else [f"{said}: table() has all {agents}"])
+            assert all(line in result._repr_html_() for line in lines)
+    assert str(compare(games, ["elo"])).startswith("1 method on 25 agents")
+
+
+def test_a_long_name_does_not_widen_a_printed_table_and_is_whole_in_html() -> None:
+    long = "x" * 200 + " end"
+    for result in (rate([(long, "b"), ("b", long)]), compare([(long, "b"), ("b", long)], ["elo"])):
+        assert max(map(len, str(result).splitlines()[:4])) < 100
+        assert "xxx…xxx" in str(result)
+        assert "xx end " in str(result)
+        assert long in result._repr_html_()
 
 
 def test_an_online_learner_refuses_what_is_no_game() -> None:

@@ -55,7 +55,7 @@ def test_intervals_of_duels_are_those_of_single_games() -> None:
     rating = rate(games, intervals=True, scale=1.0, centre=0.0)
     assert rating.low is not None
     assert rating.high is not None
-    assert rating.extra["intervals"] == "sandwich"
+    assert rating.extra["intervals"] == "normal (sandwich)"
     np.testing.assert_allclose((rating.high - rating.low) / 2, Z * sandwich(games, rating.names, rating.ratings), rtol=1e-6)
 
 

@@ -69,7 +69,10 @@ SUBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "PairGroups": (PairGroups, {"groups": [COUNTS, COUNTS]}),
     "PairGroups.weighted": (GROUPS.weighted, {"weight": np.ones(2)}),
     "PairGroups.replicate": (GROUPS.replicate, {"rng": rng()}),
-    "intervals_of": (intervals_of, {"ratings": RATED, "ranks": RANKED, "level": 0.9}),
+    "intervals_of": (
+        intervals_of,
+        {"ratings": RATED, "ranks": RANKED, "level": 0.9, "estimate": RATED[0], "ranked": np.array([1, 1, 0], bool)},
+    ),
     "replicate_intervals": (replicate_intervals, {"fit": lambda _: np.ones(3), "replicates": [PAIRS] * 2}),
     "jackknife_intervals": (jackknife_intervals, {"fit": lambda _: np.ones(3), "whole": PAIRS, "deletions": [PAIRS] * 2}),
     "including": (including, {"intervals": intervals_of(RATED), "ratings": RATED[0], "ranks": RANKED[0]}),
@@ -175,7 +178,8 @@ OF_BELIEFS = SIGNED_OF_BELIEFS | {
 ACCEPTED = {
     "nothing": {"intervals_of-ranks", "normal_intervals-nu", "simultaneous_ranks-freedom", "Outcome-task", "OutcomeBatch.of-tasks"}
     | {"Roster.names-ids", "PairTally.counts-buckets", "BeliefModel-period_seconds", "BeliefModel.deviation-time"}
-    | {"BeliefModel.interval-time", "simultaneous_ranks_of_errors-freedom", "simultaneous_ranks_of_draws-estimate"},
+    | {"BeliefModel.interval-time", "simultaneous_ranks_of_errors-freedom", "simultaneous_ranks_of_draws-estimate"}
+    | {"intervals_of-estimate", "intervals_of-ranked"},
     "a broken number": {"normal_intervals-nu", "MarginDraws.of-prior", "Reading.provisional-deviation", "Deadline.within-max_seconds"}
     | {"weight of a Ballot-weight"}
     | OF_BELIEFS,

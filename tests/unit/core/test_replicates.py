@@ -1,6 +1,7 @@
 """Replicates: weights from hashes, resampled tallies, intervals of ratings and ranks, and their width for games of many sides."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -201,11 +202,32 @@ def test_refusals_name_the_argument():
         (lambda: cell_replicates(pair_counts([[0, 0.5], [1, 0]]), seed=0, replicates=2), "won[0]"),
         (lambda: replicate_intervals(ratings, [], level=0.9), "replicates"),
         (lambda: replicate_intervals(ratings, [], level=1.0), "level"),
+        (lambda: intervals_of(np.ones((4, 0))), "ratings"),
+        *[(partial(intervals_of, np.eye(3), estimate=bad), "estimate") for bad in (1.0, np.ones(2), np.ones((3, 1)), np.full(3, np.inf))],
+        *[
+            (partial(intervals_of, np.eye(3), ranked=bad), "ranked")
+            for bad in ([True] * 3, np.ones(3, int), np.ones(4, bool), np.array(True))
+        ],
     ]
     for call, named in refused:
         with pytest.raises(InputError) as caught:
             call()
         assert caught.value.argument == named
+
+
+def test_an_unranked_agent_has_all_ranks_and_the_others_have_those_without_it():
+    rng = np.random.default_rng(2)
+    ratings, ranked = rng.normal(np.arange(5), 0.5, (40, 5)), np.array([True, True, False, True, True])
+    found, without = (
+        intervals_of(ratings, estimate=np.arange(5.0), ranked=ranked),
+        intervals_of(ratings[:, ranked], estimate=np.arange(5.0)[ranked]),
+    )
+    assert (found.rank_low[2], found.rank_high[2]) == (1, 4)
+    for name in ("low", "high", "rank_low", "rank_high"):
+        assert getattr(found, name)[ranked].tolist() == getattr(without, name).tolist()
+    every, nobody = intervals_of(ratings, ranked=np.ones(5, bool)), intervals_of(ratings, ranked=np.zeros(5, bool))
+    assert every.rank_high.tolist() == intervals_of(ratings).rank_high.tolist()
+    assert (nobody.rank_low.tolist(), nobody.rank_high.tolist()) == ([1] * 5, [1] * 5)
 
 
 def test_intervals_of_few_replicates_hold_one_more_as_often_as_they_say():

@@ -79,6 +79,6 @@ def test_who_has_no_rating_is_told_why(method: str) -> None:
     found = solve(method, one_game)
     assert [row.rating for row in found.agents] == [None, None]
     assert found.extra["unrated"] == 2
-    (line,) = remarks(found.extra, 2, 2)
+    (line,) = remarks(found.extra, 2)
     assert line.startswith("2 without a rating: 1 won its only game, 1 lost its only game")
-    assert remarks(solve(method, one_game, {"prior": 1.0}).extra, 0, 2) == []
+    assert remarks(solve(method, one_game, {"prior": 1.0}).extra, 0) == []
