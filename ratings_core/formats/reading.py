@@ -55,8 +55,7 @@ class FileReading:
 
     def __init__(self, source: FileSource, options: ReadOptions = PLAIN) -> None:
         self.source, self.options, self.counts = source, options, RowCounts()
-        self._first_time: float | None = None
-        self._last_time: float | None = None
+        self._times = _OrderOfTimes()
         first = source.head()
         check_encoding(first)
         self._is_parquet = first.startswith(MAGIC)
@@ -81,11 +80,9 @@ class FileReading:
         Raises:
             InputError: The file is not of its kind, is damaged, or no row matches `where`. Bad rows are counted.
         """
-        self.counts, self._first_time, self._last_time = RowCounts(), None, None
+        self.counts, self._times = RowCounts(), _OrderOfTimes()
         for part in self._parts(hashed=hashed):
-            if isinstance(part.columns, Games) and part.timed is not None and part.timed.all() and len(part):
-                self._first_time = part.columns.time[0] if self._first_time is None else self._first_time
-                self._last_time = part.columns.time[-1]
+            self._times.add(part)
             yield part
 
     def score_table(self, counts: RowCounts) -> ScoreFile:
@@ -95,10 +92,13 @@ class FileReading:
 
     @property
     def order_note(self) -> str:
-        """A warning if the rows that were read run from new to old; else empty. Online methods fold rows in the order of the file."""
-        if self._first_time is None or self._last_time is None or self._first_time <= self._last_time:
-            return ""
-        return "the rows run from new to old, and an online method folds them in their order: --sort folds them by time"
+        """A warning if the rows that were read are not in the order of their times; else empty. Online methods fold rows in their order."""
+        return self._times.note("--sort")
+
+    @property
+    def is_falling(self) -> bool:
+        """Whether the rows that were read run from new to old."""
+        return self._times.is_falling
 
     def _parts(self, *, hashed: bool) -> Iterator[FilePart]:
         if self.kind is FileKind.PGN:
@@ -134,6 +134,43 @@ class FileReading:
         if set(table_.header) >= EXPORTED:
             return Guess(FileKind.OUTCOMES)
         return guess_table(name, table_.header, _first_rows(text, table_), roles)
+
+
+class _OrderOfTimes:
+    """Whether the games of a table, part by part, are in the order of their times."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+        self._last: float | None = None
+        self._is_sorted = True
+
+    def add(self, part: FilePart) -> None:
+        """Take the next part into account. Parts in which an outcome has no time say nothing."""
+        if not isinstance(part.columns, Games) or part.timed is None or not part.timed.all() or not len(part):
+            return
+        times = part.columns.time
+        self._first = float(times[0]) if self._first is None else self._first
+        self._is_sorted &= bool((np.diff(times) >= 0).all()) and (self._last is None or self._last <= times[0])
+        self._last = float(times[-1])
+
+    @property
+    def is_falling(self) -> bool:
+        """Whether the last game is earlier than the first one."""
+        return self._first is not None and self._last is not None and self._first > self._last
+
+    def note(self, sort: str) -> str:
+        """A warning about the order of the rows; empty if it is that of their times. sort: What sorts them, in the caller's words."""
+        if self._is_sorted:
+            return ""
+        order = "run from new to old" if self.is_falling else "are not in the order of their times"
+        return f"the rows {order}, and an online method folds them in their order: {sort} folds them by time"
+
+
+def order_note(part: FilePart, sort: str) -> str:
+    """A warning if the games of a part are not in the order of their times, else empty. sort: What sorts them, in the caller's words."""
+    times = _OrderOfTimes()
+    times.add(part)
+    return times.note(sort)
 
 
 def read_table(

@@ -111,7 +111,7 @@ def inspection_of(path: Path, options: ReadOptions = PLAIN) -> Inspection:
             inspection.roles = roles_of_table(inspection.columns, options.roles).named
         if reading.kind in _ROW_KINDS:
             add_outcomes(inspection, reading.parts())
-            inspection.counts, inspection.falling = reading.counts, bool(reading.order_note)
+            inspection.counts, inspection.falling = reading.counts, reading.is_falling
         elif reading.kind in (FileKind.MARGINS, FileKind.PROFILE):
             _add_problem(inspection, load(reading)[""].problem)
         return inspection

@@ -315,7 +315,9 @@ def test_rows_from_new_to_old_can_be_sorted(tmp_path: Path) -> None:
     with FileSource(path) as source:
         reading = FileReading(source)
         parts = list(reading.parts())
+        assert reading.order_note.startswith("the rows run from new to old")
         assert "--sort" in reading.order_note
+        assert reading.is_falling
         (part,) = in_order_of_time(parts)
     assert [row for row, *_ in rows_of(part)] == [3, 2]
 
