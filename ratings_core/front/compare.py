@@ -11,11 +11,12 @@ from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.figures import add_title, figure
-from ratings_core.front.rate import checked_method, read, with_columns
+from ratings_core.front.rate import INTERVAL_SECONDS, checked_method, read, seconds_of, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
 from ratings_core.front.remarks import remarks
 from ratings_core.front.tables import drawn, drawn_html, number
+from ratings_core.online import RATERS
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
@@ -46,7 +47,7 @@ class Comparison:
     def __getitem__(self, method: str) -> Rating:
         """The result of a method. Raises `InputError` for a method that was not compared."""
         if method not in self.ratings:
-            raise InputError("method", method, f"must be one of {', '.join(self.ratings)}")
+            raise InputError("method", method, f"must be one of {', '.join(self.ratings)}{checks.similar(str(method), list(self.ratings))}")
         return self.ratings[method]
 
     def table(self) -> Any:
@@ -179,6 +180,9 @@ def compare(
     columns: Mapping[str, str] | None = None,
     reading: ReadOptions = PLAIN,
     options: Mapping[str, Mapping[str, Value]] | None = None,
+    intervals: bool = False,
+    interval_seconds: float = INTERVAL_SECONDS,
+    sort: bool = False,
 ) -> Comparison:
     """Rate the agents of games by several methods.
 
@@ -188,6 +192,9 @@ def compare(
         columns: Role -> column, as in `rate`.
         reading: Further options for reading a table or a file.
         options: Method -> its options.
+        intervals: Whether results of solved methods get 95 % intervals, as in `rate`. Online methods have none.
+        interval_seconds: Time limit of the refits of each method in seconds.
+        sort: Whether online methods take games in the order of their times, as in `rate`.
 
     Raises:
         InputError: As `rate`; or a method has options and is not compared.
@@ -197,9 +204,12 @@ def compare(
         raise InputError("methods", methods, "must be names of one or more methods, each once")
     given = options or {}
     if (unknown := next((method for method in given if method not in methods), None)) is not None:
-        raise InputError("options", unknown, f"must be of the compared methods {', '.join(methods)}")
+        raise InputError("options", unknown, f"must be of the compared methods {', '.join(methods)}{checks.similar(unknown, methods)}")
+    seconds = seconds_of(intervals, interval_seconds)
+    limits = {checked_method(method): None if method in RATERS else seconds for method in methods}
     source = read(games, with_columns(reading, columns, ()))
-    rated = {method: source.rated(checked_method(method), given.get(method, {})) for method in methods}
+    source = source.sorted_by_time() if checks.switch("sort", sort) else source
+    rated = {method: source.rated(method, given.get(method, {}), None, limit) for method, limit in limits.items()}
     return Comparison(rated, _distances(list(rated.values())))
 
 

@@ -1,18 +1,18 @@
-"""Lines below a table of ratings: which agents have no rating and why, and which ratings do not compare."""
+"""Lines below a table of ratings: how the rows were used, which agents have no rating and why, and which ratings do not compare."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def remarks(extra: Mapping[str, Any], unrated: int, agents: int) -> list[str]:
-    """Lines about agents without a rating, and about groups between which ratings do not compare.
+    """Lines about how the rows were used, about agents without a rating, and about groups between which ratings do not compare.
 
     Args:
         extra: Further findings of the method.
         unrated: Number of agents without a rating.
         agents: Number of agents.
     """
-    lines = []
+    lines = list(extra.get("notes", ()))
     if unrated:
         lines.append(f"{unrated} without a rating: {extra.get('unrated_because') or 'the data do not determine one'}")
     if isinstance(groups := extra.get("separate_groups"), int):
