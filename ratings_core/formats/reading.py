@@ -93,6 +93,8 @@ class FileReading:
     @property
     def order_note(self) -> str:
         """A warning if the rows that were read are not in the order of their times; else empty. Online methods fold rows in their order."""
+        if self.options.slice_by is not None and not self.is_falling:
+            return ""  # slices are folded separately, and those that stand one after the other can each be in order
         return self._times.note("--sort")
 
     @property
