@@ -91,16 +91,16 @@ class FileReading:
         return read_score_table(score_rows(table, self.options, self.table), table, counts)
 
     @property
-    def order_note(self) -> str:
-        """A warning if the rows that were read are not in the order of their times; else empty. Online methods fold rows in their order."""
-        if self.options.slice_by is not None and not self.is_falling:
+    def order(self) -> str:
+        """What is said of the rows that were read if they are not in the order of their times; else empty."""
+        if self.options.slice_by is not None and not self._times.is_falling:
             return ""  # slices are folded separately, and those that stand one after the other can each be in order
-        return self._times.note("--sort")
+        return self._times.order
 
     @property
-    def is_falling(self) -> bool:
-        """Whether the rows that were read run from new to old."""
-        return self._times.is_falling
+    def order_note(self) -> str:
+        """A warning if the rows that were read are not in the order of their times; else empty."""
+        return _order_note(self.order, "--sort")
 
     def _parts(self, *, hashed: bool) -> Iterator[FilePart]:
         if self.kind is FileKind.PGN:
@@ -160,19 +160,23 @@ class _OrderOfTimes:
         """Whether the last game is earlier than the first one."""
         return self._first is not None and self._last is not None and self._first > self._last
 
-    def note(self, sort: str) -> str:
-        """A warning about the order of the rows; empty if it is that of their times. sort: What sorts them, in the caller's words."""
+    @property
+    def order(self) -> str:
+        """What is said of the rows; empty if they are in the order of their times."""
         if self._is_sorted:
             return ""
-        order = "run from new to old" if self.is_falling else "are not in the order of their times"
-        return f"the rows {order}, and an online method folds them in their order: {sort} folds them by time"
+        return f"the rows {'run from new to old' if self.is_falling else 'are not in the order of their times'}"
 
 
 def order_note(part: FilePart, sort: str) -> str:
     """A warning if the games of a part are not in the order of their times, else empty. sort: What sorts them, in the caller's words."""
     times = _OrderOfTimes()
     times.add(part)
-    return times.note(sort)
+    return _order_note(times.order, sort)
+
+
+def _order_note(order: str, sort: str) -> str:
+    return f"{order}, and an online method folds them in their order: {sort} folds them by time" if order else ""
 
 
 def read_table(
@@ -311,5 +315,5 @@ def in_order_of_time(parts: Sequence[FilePart]) -> list[FilePart]:
     if games is None or not len(games):
         return []
     if games.timed is None or not games.timed.all():
-        raise InputError("sort", "time", "must be left out: not every row has a time")
+        raise InputError("sort", True, "must be left out: not every row has a time")
     return [games.reordered(np.argsort(games.columns.time, kind="stable"))]

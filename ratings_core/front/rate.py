@@ -21,7 +21,7 @@ from ratings_core.front.counted import Counted, CountedFeatures, Counting, batch
 from ratings_core.front.raters import rater_of
 from ratings_core.front.rating import Rating
 from ratings_core.front.solved import solved
-from ratings_core.front.sources import ONE_ANSWER, in_python, part_of, part_of_file
+from ratings_core.front.sources import ONE_ANSWER, in_python, part_of, part_of_file, rules_in_python
 from ratings_core.methods.method import Takes
 from ratings_core.methods.registry import METHODS, find
 from ratings_core.methods.separate import separate_groups
@@ -35,6 +35,7 @@ from ratings_core.tallies import PairTally
 _ARGUMENTS: Final = ("columns", "features", "reading", "bucket_seconds", "intervals", "interval_seconds", "sort")
 INTERVAL_SECONDS: Final = 60.0
 """Default time limit of the refits for intervals, in seconds."""
+NO_HALF_LIFE: Final = "must be left out without half_life, the number of time buckets after which a result has half its weight"
 
 
 def rate(
@@ -125,7 +126,7 @@ def checked_method(method: str) -> str:
     """The name of a method. Raises `InputError`, with the most similar names, for an unknown one."""
     known = [*METHODS, *RATERS]
     if method not in known:
-        raise InputError("method", method, f"must be one of {', '.join(known)}{checks.similar(str(method), known)}")
+        raise InputError("method", method, f"must be one of {', '.join(known)}{checks.similar(method, known)}")
     return method
 
 
@@ -151,11 +152,13 @@ def read(source: Any, reading: ReadOptions = PLAIN) -> "Read":
         from ratings_core.front.load import load  # noqa: PLC0415 - as above
 
         with FileSource(Path(source)) as file:
-            opened = FileReading(file, reading)
+            with rules_in_python():
+                opened = FileReading(file, reading)
             if opened.kind is FileKind.OUTCOMES:
                 raise InputError("games", str(source), "must be no file of outcomes of the wire schema: `equirank solve` reads these")
             if opened.kind not in (FileKind.GAMES, FileKind.PGN):
-                loaded = load(opened)[""]
+                with rules_in_python():
+                    loaded = load(opened)[""]
                 return Read(None, loaded.problem, reading, loaded.left_out)
             return Read(part_of_file(opened), None, reading, opened.counts.left_out, opened.counts.remarks)
     counts = RowCounts()
@@ -252,8 +255,7 @@ def _check_buckets(method: str, options: Mapping[str, Value], bucket_seconds: fl
         rule = f"must be left out for {method}: half_life counts in time buckets, and only solved methods, such as bradley_terry, have it"
         raise InputError("bucket_seconds", bucket_seconds, rule)
     if "half_life" not in options:
-        rule = "must be left out without half_life, the number of time buckets after which a result has half its weight"
-        raise InputError("bucket_seconds", bucket_seconds, rule)
+        raise InputError("bucket_seconds", bucket_seconds, NO_HALF_LIFE)
 
 
 def _folded(source: Read, method: str, options: Mapping[str, Value], interval_seconds: float | None) -> Rating:

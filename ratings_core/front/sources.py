@@ -1,6 +1,7 @@
 """Games and scores in the form in which a caller has them, as columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -34,6 +35,8 @@ _IN_PYTHON: Final = {
     "--time-format": "reading=ReadOptions(time_format=FORMAT)",
     "--decimal": "reading=ReadOptions(decimal=MARK)",
     "--column": "columns={ROLE: HEADER}",
+    "--input": "reading=ReadOptions(kind=KIND)",
+    "--delimiter": "reading=ReadOptions(delimiter=MARK)",
 }
 """Option of a command that a rule can name -> the argument of `rate` that does the same."""
 ONE_ANSWER: Final = (
@@ -97,8 +100,10 @@ def frame_of(source: Any) -> Any | None:
 
 
 def _check_columns(source: Mapping[Any, Any]) -> None:
-    """Raise `InputError` for a text or a single value in place of a column."""
+    """Raise `InputError` for a name that is no text, and for a text or a single value in place of a column."""
     for name, cells in source.items():
+        if not isinstance(name, str):
+            raise InputError("games", name, "must have texts as names of its columns")
         if isinstance(cells, str | bytes) or not (isinstance(cells, Iterable) or hasattr(cells, "__arrow_c_array__")):
             raise InputError(f"games[{name!r}]", cells, "must be a column: a list or an array of its cells")
 
@@ -123,13 +128,12 @@ def _of_frame(frame: Any, options: ReadOptions, counts: RowCounts) -> FilePart:
         if value not in (None, FileKind.GAMES):
             raise InputError(name, value, "must be left out for a table in memory, which is read as games")
     _refuse_slices(options)
-    try:
-        table = FrameTable(frame)
-        part = joined(list(read_table(table, options, counts, again=lambda: table)))
-    except FormatError as error:  # of the header, which is no row of a frame
-        raise InputError(f"the table: column {error.column!r}", error.value, in_python(error.rule)) from None
-    except InputError as error:
-        raise InputError(error.argument, error.value, in_python(error.rule)) from None
+    with rules_in_python():
+        try:
+            table = FrameTable(frame)
+            part = joined(list(read_table(table, options, counts, again=lambda: table)))
+        except FormatError as error:  # of the header, which is no row of a frame
+            raise InputError(f"the table: column {error.column!r}", error.value, error.rule) from None
     return _checked(part, counts, "the table")
 
 
@@ -138,13 +142,20 @@ def part_of_file(reading: "FileReading") -> FilePart:
     from ratings_core.formats.reading import joined  # noqa: PLC0415 - loads Arrow
 
     _refuse_slices(reading.options)
-    try:
+    with rules_in_python():
         part = joined(list(reading.parts()))
-    except FormatError:
-        raise
-    except InputError as error:
-        raise InputError(error.argument, error.value, in_python(error.rule)) from None
     return _checked(part, reading.counts, reading.source.path.name)
+
+
+@contextmanager
+def rules_in_python() -> Iterator[None]:
+    """Raise an `InputError` whose rule names options of commands with what these are called in Python."""
+    try:
+        yield
+    except InputError as error:
+        if (rule := in_python(error.rule)) == error.rule:
+            raise
+        raise InputError(error.argument, error.value, rule) from None
 
 
 def in_python(rule: str) -> str:

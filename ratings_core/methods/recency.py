@@ -19,7 +19,7 @@ _NO_GAMES: Final = "must be 0: only results of games have ages (those of files w
 _UNTIMED: Final = (
     "must be 0 where games are not counted by time: give the time buckets a width "
     "(a pool: `equirank pools settings POOL --set bucket_seconds=S`; a file with times: `equirank solve FILE --bucket-seconds`; in Python: "
-    "`rate(games, bucket_seconds=...)`)"
+    "`bucket_seconds=S`)"
 )
 
 

@@ -115,7 +115,7 @@ def find(method: str) -> Method:
         )
         raise InputError("method", method, rule)
     if method not in METHODS:
-        near = similar(str(method), [*METHODS, *ONLINE])
+        near = similar(method, [*METHODS, *ONLINE])
         known = f"{', '.join(METHODS)}, or an online method of `solve FILE`: {', '.join(ONLINE)}"
         raise InputError("method", method, f"must be one of {known}{near}")
     return METHODS[method]

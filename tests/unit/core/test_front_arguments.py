@@ -62,6 +62,17 @@ def test_a_time_limit_belongs_to_intervals() -> None:
     both = compare(GAMES, ["elo", "bradley_terry"], intervals=True)
     assert both["elo"].level is None
     np.testing.assert_array_equal(both["bradley_terry"].low, rate(GAMES, intervals=True).low)
+    with pytest.raises(InputError, match="intervals must be False for elo, glicko2: online methods have no intervals"):
+        compare(GAMES, ["elo", "glicko2"], intervals=True)
+
+
+def test_a_comparison_counts_by_time_for_the_methods_with_a_half_life() -> None:
+    options = {"bradley_terry": {"half_life": 2.0}}
+    both = compare(GAMES, ["bradley_terry", "davidson", "elo"], bucket_seconds=86400.0, options=options)
+    np.testing.assert_array_equal(both["bradley_terry"].ratings, rate(GAMES, half_life=2.0, bucket_seconds=86400.0).ratings)
+    np.testing.assert_array_equal(both["davidson"].ratings, rate(GAMES, "davidson").ratings)
+    with pytest.raises(InputError, match="bucket_seconds must be left out without half_life"):
+        compare(GAMES, ["bradley_terry", "elo"], bucket_seconds=86400.0)
 
 
 @pytest.mark.parametrize("method", RATERS)
@@ -121,6 +132,8 @@ def test_a_column_of_times_without_a_time_is_said() -> None:
         (lambda: rate(GAMES, columns={"time": "dat"}), r"time must be a column of the table.*did you mean date\?"),
         (lambda: compare(GAMES, ["elo", "copland"]), r"did you mean copeland\?"),
         (lambda: compare(GAMES, ["elo", "copeland"])["copland"], r"did you mean copeland\?"),
+        (lambda: compare(GAMES, ["elo"], options={3: {}}), r"must be of the compared methods elo, got 3"),  # type: ignore[dict-item]
+        (lambda: rate(GAMES, columns={"time": 3}), r"time must be a column of the table.*, got 3"),  # type: ignore[dict-item]
         (lambda: compare(GAMES, ["elo"], options={"eloo": {}}), r"did you mean elo\?"),
         (lambda: compare(GAMES, ["elo"], options={"elo": {"scael": 3.0}}), "did you mean scale"),
         (lambda: scoreboard(GAMES, ["glico2"]), r"did you mean glicko2\?"),

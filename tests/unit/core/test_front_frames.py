@@ -1,6 +1,7 @@
 """Frames with one wrong column: the error names the column, the row, the value and the rule that is broken."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,11 @@ def test_an_error_of_a_header_of_a_frame_names_no_row() -> None:
     ("source", "words"),
     [
         ({"winner": "ann", "loser": "bob"}, "games['winner'] must be a column: a list or an array of its cells, got 'ann'"),
+        ({1: ["ann"], 2: ["bob"]}, "games must have texts as names of its columns, got 1"),
+        (
+            pl.DataFrame(GAMES | {"weight": [[1], [2], [3], [4]]}),
+            "column 'weight' must hold texts or numbers, got 'large_list<item: int64>'",
+        ),
         ({"winner": ["ann"], "loser": 5}, "games['loser'] must be a column: a list or an array of its cells, got 5"),
         (pd.Series(["ann", "bob"]), "games must be a table of columns, got 'Series'"),
         (pl.Series(["ann", "bob"]), "games must be a table of columns, got 'Series'"),
@@ -95,3 +101,9 @@ def test_an_error_of_a_header_of_a_frame_names_no_row() -> None:
 def test_what_is_no_table_is_refused(source: Any, words: str) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(words)}$"):
         rate(source)
+
+
+def test_an_error_of_the_kind_of_a_file_names_the_arguments_of_python(tmp_path: Path) -> None:
+    (tmp_path / "k.csv").write_text("foo,bar\n1,2\n")
+    with pytest.raises(InputError, match=r"--column first=HEADER.*\(in Python: columns=\{ROLE: HEADER\}, reading=ReadOptions\(kind=KIND\)\)"):
+        rate(tmp_path / "k.csv")

@@ -317,7 +317,7 @@ def test_rows_from_new_to_old_can_be_sorted(tmp_path: Path) -> None:
         parts = list(reading.parts())
         assert reading.order_note.startswith("the rows run from new to old")
         assert "--sort" in reading.order_note
-        assert reading.is_falling
+        assert reading.order == "the rows run from new to old"
         (part,) = in_order_of_time(parts)
     assert [row for row, *_ in rows_of(part)] == [3, 2]
 
@@ -334,7 +334,7 @@ def test_rows_in_no_order_of_time_are_said(tmp_path: Path) -> None:
             reading = FileReading(source, ReadOptions(slice_by=slice_by))
             list(reading.parts())
             assert reading.order_note.startswith("the rows are not in the order of their times") == note
-            assert not reading.is_falling
+            assert bool(reading.order) == note
 
 
 def test_an_option_that_does_not_apply_is_refused(tmp_path: Path) -> None:
