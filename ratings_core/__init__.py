@@ -64,7 +64,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"ratings_core.{_MODULES[name]}"), name)
     if name in MODULES or name in ONLINE:
         return import_module("ratings_core.front.shortcuts").method_function(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=import_module(__name__))
 
 
 def __dir__() -> list[str]:

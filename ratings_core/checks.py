@@ -192,7 +192,7 @@ def switch(argument: str, value: object) -> bool:
 def choice(argument: str, value: object, choices: Sequence[str]) -> str:
     """Return `value` if it is one of `choices`. Raises `InputError`."""
     if not isinstance(value, str) or value not in choices:
-        raise InputError(argument, value, f"must be one of {', '.join(choices)}")
+        raise InputError(argument, value, f"must be one of {', '.join(choices)}{similar(value, choices)}")
     return value
 
 
@@ -254,9 +254,18 @@ def _entry(argument: str, place: tuple[int, ...]) -> str:
     return f"{argument}[{', '.join(map(str, place))}]" if place else argument
 
 
-def similar(name: str, known: Sequence[str]) -> str:
-    """The most similar known names, as the end of a rule; empty if none is similar."""
+def similar(name: object, known: Sequence[str]) -> str:
+    """The most similar known names, as the end of a rule; empty if none is similar. Case, hyphens and spaces make no difference."""
     import difflib  # noqa: PLC0415 - only for errors
 
-    close = difflib.get_close_matches(name, known, 3)
+    spelled: dict[str, list[str]] = {}
+    for one in known:
+        spelled.setdefault(_spelling(one), []).append(one)
+    wanted = _spelling(str(name))
+    spellings = [wanted] if wanted in spelled else difflib.get_close_matches(wanted, spelled, 3)
+    close = [one for spelling in spellings for one in spelled[spelling]][:3]
     return f" (did you mean {', '.join(close)}?)" if close else ""
+
+
+def _spelling(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")

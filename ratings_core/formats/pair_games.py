@@ -134,7 +134,7 @@ class RowReader(TableReader):
     def check(self) -> None:
         """Raise `InputError` if all times of the table are numbers of years."""
         if self._year and self.options.time_format is None:
-            raise InputError("column", f"{self.roles.time}: {self._year:g}", "must be times; years are read with --time-format %Y")
+            raise InputError(f"column {self.roles.time!r}", f"{self._year:g}", "must be times; years are read with --time-format %Y")
 
     def _has_a_time(self, column: str) -> bool:
         times = self._times
@@ -146,7 +146,9 @@ class RowReader(TableReader):
         if column is None:
             return None
         weights = cells.numbers(column)
-        verdicts.refuse(~((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT)), column, f"must be from {MIN_WEIGHT} to {MAX_WEIGHT:g}")
+        verdicts.refuse(
+            ~((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT)), column, f"must be a number from {MIN_WEIGHT} to {MAX_WEIGHT:g}"
+        )
         return weights
 
     def tasks(self, cells: Cells, verdicts: Verdicts) -> tuple[Arena, NDArray[np.int64]] | None:
@@ -350,7 +352,8 @@ class PairGames(RowReader):
             verdicts.refuse(unclear, column, "is a side's name and also a word for another result: say with --value what the word means")
         won = np.where((named != 0) & ~by_caller & ~(unclear & ("words" in self._speaks)), named, won)
         usual = [word for word in _USUAL if word in known]
-        rule = f"must name the winner, or be a word for a result such as {', '.join(usual)}; say what another word means with --value"
+        what = "name the winner, or be" if roles.winner is not None else "be two scores such as 4-1, or a number or"
+        rule = f"must {what} a word for a result such as {', '.join(usual)}; say what another word means with --value"
         verdicts.refuse((won == UNKNOWN) | (won == NOT_PLAYED), column, rule)
         return won.astype(np.int8)
 
@@ -360,7 +363,9 @@ class PairGames(RowReader):
             return
         self._digits |= {"0", "2"} & {text.strip().removesuffix(".0") for text in cells.coded(column).texts.names()}
         if len(self._digits) > 1:
-            raise InputError("column", f"{column}: 0, 1 and 2", "must say what these mean: --value first=1 --value second=2 --value tie=0")
+            raise InputError(
+                f"column {column!r}", "0 and 2", "must say what its numbers mean: --value first=1 --value second=2 --value tie=0"
+            )
 
 
 def _flags(cells: Cells, column: str) -> Floats:

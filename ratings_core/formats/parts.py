@@ -78,7 +78,7 @@ class FilePart:
     def reordered(self, order: NDArray[np.int64]) -> "FilePart":
         """Games in another order. order: int64 (n,), index of the game at each position. Raises `InputError` for scores."""
         if not isinstance(self.columns, Games):
-            raise InputError("sort", "scores", "must be left out: only games have an order")
+            raise InputError("sort", True, "must be left out: only games have an order")
         return self._with(self.columns.reordered(order), order)
 
     def _with(self, columns: Games | TaskScores, rows: NDArray[np.int64]) -> "FilePart":

@@ -55,8 +55,7 @@ class FileReading:
 
     def __init__(self, source: FileSource, options: ReadOptions = PLAIN) -> None:
         self.source, self.options, self.counts = source, options, RowCounts()
-        self._first_time: float | None = None
-        self._last_time: float | None = None
+        self._times = _OrderOfTimes()
         first = source.head()
         check_encoding(first)
         self._is_parquet = first.startswith(MAGIC)
@@ -81,11 +80,9 @@ class FileReading:
         Raises:
             InputError: The file is not of its kind, is damaged, or no row matches `where`. Bad rows are counted.
         """
-        self.counts, self._first_time, self._last_time = RowCounts(), None, None
+        self.counts, self._times = RowCounts(), _OrderOfTimes()
         for part in self._parts(hashed=hashed):
-            if isinstance(part.columns, Games) and part.timed is not None and part.timed.all() and len(part):
-                self._first_time = part.columns.time[0] if self._first_time is None else self._first_time
-                self._last_time = part.columns.time[-1]
+            self._times.add(part)
             yield part
 
     def score_table(self, counts: RowCounts) -> ScoreFile:
@@ -94,11 +91,16 @@ class FileReading:
         return read_score_table(score_rows(table, self.options, self.table), table, counts)
 
     @property
+    def order(self) -> str:
+        """What is said of the rows that were read if they are not in the order of their times; else empty."""
+        if self.options.slice_by is not None and not self._times.is_falling:
+            return ""  # slices are folded separately, and those that stand one after the other can each be in order
+        return self._times.order
+
+    @property
     def order_note(self) -> str:
-        """A warning if the rows that were read run from new to old; else empty. Online methods fold rows in the order of the file."""
-        if self._first_time is None or self._last_time is None or self._first_time <= self._last_time:
-            return ""
-        return "the rows run from new to old, and an online method folds them in their order: --sort folds them by time"
+        """A warning if the rows that were read are not in the order of their times; else empty."""
+        return _order_note(self.order, "--sort")
 
     def _parts(self, *, hashed: bool) -> Iterator[FilePart]:
         if self.kind is FileKind.PGN:
@@ -134,6 +136,47 @@ class FileReading:
         if set(table_.header) >= EXPORTED:
             return Guess(FileKind.OUTCOMES)
         return guess_table(name, table_.header, _first_rows(text, table_), roles)
+
+
+class _OrderOfTimes:
+    """Whether the games of a table, part by part, are in the order of their times."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+        self._last: float | None = None
+        self._is_sorted = True
+
+    def add(self, part: FilePart) -> None:
+        """Take the next part into account. Parts in which an outcome has no time say nothing."""
+        if not isinstance(part.columns, Games) or part.timed is None or not part.timed.all() or not len(part):
+            return
+        times = part.columns.time
+        self._first = float(times[0]) if self._first is None else self._first
+        self._is_sorted &= bool((np.diff(times) >= 0).all()) and (self._last is None or self._last <= times[0])
+        self._last = float(times[-1])
+
+    @property
+    def is_falling(self) -> bool:
+        """Whether the last game is earlier than the first one."""
+        return self._first is not None and self._last is not None and self._first > self._last
+
+    @property
+    def order(self) -> str:
+        """What is said of the rows; empty if they are in the order of their times."""
+        if self._is_sorted:
+            return ""
+        return f"the rows {'run from new to old' if self.is_falling else 'are not in the order of their times'}"
+
+
+def order_note(part: FilePart, sort: str) -> str:
+    """A warning if the games of a part are not in the order of their times, else empty. sort: What sorts them, in the caller's words."""
+    times = _OrderOfTimes()
+    times.add(part)
+    return _order_note(times.order, sort)
+
+
+def _order_note(order: str, sort: str) -> str:
+    return f"{order}, and an online method folds them in their order: {sort} folds them by time" if order else ""
 
 
 def read_table(
@@ -272,5 +315,5 @@ def in_order_of_time(parts: Sequence[FilePart]) -> list[FilePart]:
     if games is None or not len(games):
         return []
     if games.timed is None or not games.timed.all():
-        raise InputError("sort", "time", "must be left out: not every row has a time")
+        raise InputError("sort", True, "must be left out: not every row has a time")
     return [games.reordered(np.argsort(games.columns.time, kind="stable"))]

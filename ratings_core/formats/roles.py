@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from ratings_core.checks import similar
 from ratings_core.errors import InputError
 
 
@@ -80,13 +81,19 @@ class Roles:
         """Raise `InputError` for a column that the header lacks, and for roles that do not determine the outcomes of games."""
         for role, column in self.named.items():
             if column not in header:
-                raise InputError(role, column, f"must be a column of the table: {', '.join(header)}")
+                raise InputError(role, column, f"must be a column of the table: {', '.join(header)}{similar(column, header)}")
         if len(forms := [sorted(form & self.named.keys()) for form in RESULTS if form & self.named.keys()]) > 1 and self.loser is None:
             raise InputError("roles", " and ".join(", ".join(form) for form in forms), "must be one form of results, not several")
         if not self.are_complete:
-            known = ", ".join(f"{role} {column!r}" for role, column in self.named.items())
-            advice = f"the known columns are {known}: name the others" if known else "no header is a usual one: name the columns"
-            raise InputError("roles", ", ".join(header), f"{NEEDED}; {advice}")
+            sides = _pair_of(_by_key(header), PAIRS)
+            usual = {} if sides is None or self.is_long or self.loser is not None else dict(zip(("first", "second"), sides, strict=True))
+            known = ", ".join(f"{role} {column!r}" for role, column in (usual | self.named).items())
+            advice = (
+                f"the known columns are {known}: name the others"
+                if known
+                else "no two headers are usual ones of the two sides: name the columns"
+            )
+            raise InputError("roles", ", ".join(header), f"{NEEDED}; {advice}{_misspelt(header)}")
 
 
 RESULTS: Final = (
@@ -143,6 +150,8 @@ _LOOSE: Final = ("race", "event", "track", "tournament", "round")
 """Headers of games that often name several games, of different times."""
 _AGENTS: Final = ("driver", "driverid", "player", "agent", "handle", "athlete", "competitor", "name", "team", "model")
 _PLACES: Final = ("positionorder", "place", "position", "rank", "standing", "finish")
+_SHORT: Final = 3
+"""Headers of at most this many letters resemble any other short one."""
 _TIMES: Final = (
     "date", "time", "timestamp", "tstamp", "datetime", "played_at", "utc_date", "start_time", "day", "tourney_date", "created_at",
 )  # fmt: skip
@@ -156,7 +165,7 @@ def guess_roles(header: Iterable[str], given: Roles | None = None) -> Roles | No
         given: Roles that the caller names. Only other roles are guessed.
     """
     given = given or Roles()
-    columns = {_key(column): column for column in header if column not in given.named.values()}
+    columns = _by_key(column for column in header if column not in given.named.values())
     roles = _with(given, {} if given.are_complete else _verdicts(columns, given))
     if not roles.are_complete:
         return None
@@ -206,6 +215,18 @@ def _pair_of(columns: dict[str, str], pairs: Iterable[tuple[str, str]]) -> tuple
 
 def _first_of(columns: dict[str, str], keys: Iterable[str]) -> str | None:
     return next((columns[key] for key in keys if key in columns), None)
+
+
+def _misspelt(header: Sequence[str]) -> str:
+    """Usual headers that those of a table resemble, as the end of a rule; empty for none."""
+    pairs = [key for pair in (*PAIRS, *_LOSERS, *_SCORES) for key in pair]
+    usual = [key for key in dict.fromkeys([*pairs, *_WINNERS, *_RESULTS, *_THREE]) if len(key) > _SHORT]
+    near = {column: similar(column, usual) for column in header if _key(column) not in usual}
+    return "".join(f"; header {column!r}{text}" for column, text in near.items() if text)
+
+
+def _by_key(header: Iterable[str]) -> dict[str, str]:
+    return {_key(column): column for column in header}
 
 
 def _key(column: str) -> str:

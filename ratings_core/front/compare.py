@@ -11,11 +11,12 @@ from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.bump_chart import bump_chart, height_of
 from ratings_core.front.figures import add_title
-from ratings_core.front.rate import checked_method, read, with_columns
+from ratings_core.front.rate import INTERVAL_SECONDS, NO_HALF_LIFE, checked_method, read, seconds_of, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
 from ratings_core.front.remarks import remarks
 from ratings_core.front.tables import counted, drawn, drawn_html, not_shown, number
+from ratings_core.online import RATERS
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
@@ -46,7 +47,7 @@ class Comparison:
     def __getitem__(self, method: str) -> Rating:
         """The result of a method. Raises `InputError` for a method that was not compared."""
         if method not in self.ratings:
-            raise InputError("method", method, f"must be one of {', '.join(self.ratings)}")
+            raise InputError("method", method, f"must be one of {', '.join(self.ratings)}{checks.similar(method, list(self.ratings))}")
         return self.ratings[method]
 
     def table(self) -> Any:
@@ -162,6 +163,10 @@ def compare(
     columns: Mapping[str, str] | None = None,
     reading: ReadOptions = PLAIN,
     options: Mapping[str, Mapping[str, Value]] | None = None,
+    bucket_seconds: float | None = None,
+    intervals: bool = False,
+    interval_seconds: float = INTERVAL_SECONDS,
+    sort: bool = False,
 ) -> Comparison:
     """Rate the agents of games by several methods.
 
@@ -171,18 +176,30 @@ def compare(
         columns: Role -> column, as in `rate`.
         reading: Further options for reading a table or a file.
         options: Method -> its options.
+        bucket_seconds: Width of the time buckets in seconds, in which `half_life` among the options of a method counts.
+        intervals: Whether results of solved methods get 95 % intervals, as in `rate`. Online methods have none.
+        interval_seconds: Time limit of the refits of each method in seconds.
+        sort: Whether online methods take games in the order of their times, as in `rate`.
 
     Raises:
-        InputError: As `rate`; or a method has options and is not compared.
+        InputError: As `rate`; or a method has options and is not compared; or an argument would have no effect on any of the methods.
         SolverError: A method did not reach its accuracy.
     """
     if isinstance(methods, str) or not len(methods) or len(set(methods)) != len(methods):
         raise InputError("methods", methods, "must be names of one or more methods, each once")
-    given = options or {}
+    known, given = [checked_method(method) for method in methods], options or {}
     if (unknown := next((method for method in given if method not in methods), None)) is not None:
-        raise InputError("options", unknown, f"must be of the compared methods {', '.join(methods)}")
+        raise InputError("options", unknown, f"must be of the compared methods {', '.join(methods)}{checks.similar(unknown, methods)}")
+    seconds = seconds_of(intervals, interval_seconds)
+    limits = {method: None if method in RATERS else seconds for method in known}
+    if seconds is not None and not any(limits.values()):
+        raise InputError("intervals", True, f"must be False for {', '.join(known)}: online methods have no intervals")
+    buckets = {method: bucket_seconds for method in known if "half_life" in given.get(method, {})}
+    if bucket_seconds is not None and not buckets:
+        raise InputError("bucket_seconds", bucket_seconds, NO_HALF_LIFE)
     source = read(games, with_columns(reading, columns, ()))
-    rated = {method: source.rated(checked_method(method), given.get(method, {})) for method in methods}
+    source = source.sorted_by_time() if checks.switch("sort", sort) else source
+    rated = {method: source.rated(method, given.get(method, {}), buckets.get(method), limits[method]) for method in known}
     return Comparison(rated, _distances(list(rated.values())))
 
 

@@ -61,7 +61,7 @@ class Inspection:
         weights: Smallest and largest weight of a game or measurement; None if all are 1.
         ties: Share of games in which two sides share a place.
         times: First and last time, in seconds since 1970; None without times.
-        falling: Whether the rows run from new to old.
+        order: What is said of rows that are not in the order of their times; else empty.
     """
 
     kind: FileKind
@@ -79,7 +79,7 @@ class Inspection:
     weights: tuple[float, float] | None = None
     ties: float = 0.0
     times: tuple[float, float] | None = None
-    falling: bool = False
+    order: str = ""
 
     @property
     def bad_rows(self) -> list[FormatError]:
@@ -111,7 +111,7 @@ def inspection_of(path: Path, options: ReadOptions = PLAIN) -> Inspection:
             inspection.roles = roles_of_table(inspection.columns, options.roles).named
         if reading.kind in _ROW_KINDS:
             add_outcomes(inspection, reading.parts())
-            inspection.counts, inspection.falling = reading.counts, bool(reading.order_note)
+            inspection.counts, inspection.order = reading.counts, reading.order
         elif reading.kind in (FileKind.MARGINS, FileKind.PROFILE):
             _add_problem(inspection, load(reading)[""].problem)
         return inspection

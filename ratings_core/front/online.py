@@ -1,6 +1,5 @@
 """Online methods game by game, for programs that learn and predict in turn."""
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.counted import batch_of
 from ratings_core.front.names import name_of
+from ratings_core.front.raters import rater_of
 from ratings_core.front.rating import Rating
 from ratings_core.front.sources import part_of, won_by
 from ratings_core.front.tables import counted
@@ -37,13 +37,8 @@ class Online:
     """
 
     def __init__(self, method: str = "elo", **options: Value) -> None:
-        checks.choice("method", method, tuple(RATERS))
-        known = [one.name for one in fields(RATERS[method])]  # type: ignore[arg-type]  # raters are dataclasses by their protocol
-        if (unknown := next((name for name in options if name not in known), None)) is not None:
-            rule = f"must be an option of {method}: {', '.join(known)}{checks.similar(unknown, known)}"
-            raise InputError(unknown, options[unknown], rule)
-        self.method = method
-        self._rater = RATERS[method](**options)
+        self.method = checks.choice("method", method, tuple(RATERS))
+        self._rater = rater_of(method, options)
         self._state: Any = self._rater.init(0)
         self._score = Prequential()
         self._agents, self._tasks, self._games = Roster(), Roster(), 0

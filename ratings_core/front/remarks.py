@@ -1,17 +1,17 @@
-"""Lines below a table of ratings: which agents have no rating and why, and which ratings do not compare."""
+"""Lines below a table of ratings: how the rows were used, which agents have no rating and why, and which ratings do not compare."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def remarks(extra: Mapping[str, Any], unrated: int) -> list[str]:
-    """Lines about agents without a rating, and about groups between which ratings do not compare. Each cause has one line.
+    """Lines about how the rows were used, agents without a rating, and groups whose ratings do not compare. Each cause has one line.
 
     Args:
         extra: Further findings of the method.
         unrated: Number of agents without a rating.
     """
-    lines = []
+    lines = list(extra.get("notes", ()))
     if unrated:
         lines.append(f"{unrated} without a rating: {extra.get('unrated_because') or 'the data do not determine one'}")
     separate, components = (value if isinstance(value := extra.get(name), int) else 0 for name in ("separate_groups", "components"))

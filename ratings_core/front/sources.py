@@ -1,6 +1,7 @@
 """Games and scores in the form in which a caller has them, as columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +13,7 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.columns import Games, TaskScores
 from ratings_core.columns.duels import duels
 from ratings_core.errors import InputError
+from ratings_core.formats.errors import FormatError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.formats.parts import FilePart, RowCounts
@@ -28,6 +30,15 @@ _FORMS: Final = (
     "must be a data frame, an Arrow table, the path of a file, a mapping of columns, or tuples (or rows of an array) (winner, loser) or "
     "(a, b, result of a: 1, 0.5 or 0)"
 )
+_IN_PYTHON: Final = {
+    "--value": "reading=ReadOptions(values={WORD: MEANING})",
+    "--time-format": "reading=ReadOptions(time_format=FORMAT)",
+    "--decimal": "reading=ReadOptions(decimal=MARK)",
+    "--column": "columns={ROLE: HEADER}",
+    "--input": "reading=ReadOptions(kind=KIND)",
+    "--delimiter": "reading=ReadOptions(delimiter=MARK)",
+}
+"""Option of a command that a rule can name -> the argument of `rate` that does the same."""
 ONE_ANSWER: Final = (
     "must be left out for one answer: group the rows of a frame (polars: frame.partition_by), or choose those of one slice by "
     "reading=ReadOptions(where=((column, value),))"
@@ -73,6 +84,8 @@ def frame_of(source: Any) -> Any | None:
         return None
     import pyarrow as pa  # noqa: PLC0415 - takes time to load, and tuples need no Arrow
 
+    if isinstance(source, Mapping):
+        _check_columns(source)
     try:
         return pa.Table.from_pandas(source, preserve_index=False) if is_pandas else pa.table(source)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -81,8 +94,18 @@ def frame_of(source: Any) -> Any | None:
         if is_pandas:
             return pa.table([_column(source.iloc[:, i]) for i in range(source.shape[1])], names=list(map(str, source.columns)))
         return pa.table({name: _column(source[name]) for name in source})
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError("games", type(source).__name__, f"must be a table of columns ({error})") from error
+    except (pa.ArrowException, TypeError, ValueError, LookupError) as error:
+        reason = f" ({error})" if isinstance(source, Mapping) or is_pandas else ""  # of a single column, the reason is of another attempt
+        raise InputError("games", type(source).__name__, f"must be a table of columns{reason}") from error
+
+
+def _check_columns(source: Mapping[Any, Any]) -> None:
+    """Raise `InputError` for a name that is no text, and for a text or a single value in place of a column."""
+    for name, cells in source.items():
+        if not isinstance(name, str):
+            raise InputError("games", name, "must have texts as names of its columns")
+        if isinstance(cells, str | bytes) or not (isinstance(cells, Iterable) or hasattr(cells, "__arrow_c_array__")):
+            raise InputError(f"games[{name!r}]", cells, "must be a column: a list or an array of its cells")
 
 
 def _column(cells: Any) -> Any:
@@ -105,8 +128,12 @@ def _of_frame(frame: Any, options: ReadOptions, counts: RowCounts) -> FilePart:
         if value not in (None, FileKind.GAMES):
             raise InputError(name, value, "must be left out for a table in memory, which is read as games")
     _refuse_slices(options)
-    table = FrameTable(frame)
-    part = joined(list(read_table(table, options, counts, again=lambda: table)))
+    with rules_in_python():
+        try:
+            table = FrameTable(frame)
+            part = joined(list(read_table(table, options, counts, again=lambda: table)))
+        except FormatError as error:  # of the header, which is no row of a frame
+            raise InputError(f"the table: column {error.column!r}", error.value, error.rule) from None
     return _checked(part, counts, "the table")
 
 
@@ -115,8 +142,26 @@ def part_of_file(reading: "FileReading") -> FilePart:
     from ratings_core.formats.reading import joined  # noqa: PLC0415 - loads Arrow
 
     _refuse_slices(reading.options)
-    part = joined(list(reading.parts()))
+    with rules_in_python():
+        part = joined(list(reading.parts()))
     return _checked(part, reading.counts, reading.source.path.name)
+
+
+@contextmanager
+def rules_in_python() -> Iterator[None]:
+    """Raise an `InputError` whose rule names options of commands with what these are called in Python."""
+    try:
+        yield
+    except InputError as error:
+        if (rule := in_python(error.rule)) == error.rule:
+            raise
+        raise InputError(error.argument, error.value, rule) from None
+
+
+def in_python(rule: str) -> str:
+    """A rule, with what the options of commands that it names are called in Python."""
+    named = [python for option, python in _IN_PYTHON.items() if option in rule]
+    return f"{rule} (in Python: {', '.join(named)})" if named else rule
 
 
 def _refuse_slices(options: ReadOptions) -> None:
@@ -128,8 +173,8 @@ def _checked(part: FilePart | None, counts: RowCounts, name: str) -> FilePart:
     """The part, if all rows are valid and there is one. Raises `InputError`."""
     if counts.bad:
         bad = counts.first[0]
-        rule = f"{bad.rule} (options such as --value are fields of ReadOptions here)" if "--" in bad.rule else bad.rule
-        raise InputError(f"{name}: {bad.argument}", bad.value, f"{rule}; mend or drop such rows ({counts.bad} bad rows of {counts.rows})")
+        rows = f"{counts.bad} bad row{'s' * (counts.bad > 1)} of {counts.rows}"
+        raise InputError(f"{name}: {bad.argument}", bad.value, f"{in_python(bad.rule)}; mend or drop such rows ({rows})")
     if part is None or not len(part):
         raise InputError(name, counts.rows, nothing_counts(counts.left_out))
     return part

@@ -1,4 +1,4 @@
-"""Weights of old results: the parameter `half_life`, which every method has in addition to its own. It applies to games."""
+"""Weights of old results: the parameter `half_life`, which every solved method has in addition to its own. It applies to games."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -14,12 +14,12 @@ from ratings_core.problems.inputs import FeaturesInput, GamesInput, Ids, Problem
 RECENCY: Final = (
     Parameter("half_life", 0.0, "number of time buckets after which a result of a game has half its weight; 0: equal weights", 0.0, 1e9),
 )
-"""Parameters that every method has in addition to its own. Only games have results of different ages."""
+"""Parameters that every solved method has in addition to its own. Only games have results of different ages."""
 _NO_GAMES: Final = "must be 0: only results of games have ages (those of files with features count alike)"
 _UNTIMED: Final = (
     "must be 0 where games are not counted by time: give the time buckets a width "
     "(a pool: `equirank pools settings POOL --set bucket_seconds=S`; a file with times: `equirank solve FILE --bucket-seconds`; in Python: "
-    "`rate(games, bucket_seconds=...)`)"
+    "`bucket_seconds=S`)"
 )
 
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ratings_core.checks import similar
 from ratings_core.errors import InputError
 from ratings_core.methods.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
 from ratings_core.methods.names import MODULES, ONLINE
@@ -114,7 +115,9 @@ def find(method: str) -> Method:
         )
         raise InputError("method", method, rule)
     if method not in METHODS:
-        raise InputError("method", method, f"must be one of {', '.join(METHODS)}, or an online method of `solve FILE`: {', '.join(ONLINE)}")
+        near = similar(method, [*METHODS, *ONLINE])
+        known = f"{', '.join(METHODS)}, or an online method of `solve FILE`: {', '.join(ONLINE)}"
+        raise InputError("method", method, f"must be one of {known}{near}")
     return METHODS[method]
 
 

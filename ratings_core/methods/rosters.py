@@ -22,7 +22,7 @@ ROSTER: Final = (
     Parameter("roster_by", "activity", "order by which agents are selected, if there are more", choices=("activity", "rating")),
     Parameter("only_agents", "", "solve only these agents: a JSON list of names", free=True),
 )
-"""Parameters that every method has in addition to its own."""
+"""Parameters that every solved method has in addition to its own."""
 _PRIOR_GAMES: Final = 1.0
 
 

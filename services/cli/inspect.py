@@ -139,7 +139,7 @@ def _numbers(inspection: Inspection) -> list[str]:
             lines.append(f"  {name}: {ends[0]:.6g} to {ends[1]:.6g}")
     if inspection.times is not None:
         first, last = (_day(time) for time in inspection.times)
-        order = "; the rows run from new to old (online methods: --sort)" if inspection.falling else ""
+        order = f"; {inspection.order} (online methods: --sort)" if inspection.order else ""
         lines.append(f"  times: {first} to {last}{order}")
     if len(inspection.groups) > 1:
         sizes = ", ".join(map(str, inspection.groups[:_GROUPS_SHOWN])) + (", ..." if len(inspection.groups) > _GROUPS_SHOWN else "")
@@ -157,7 +157,7 @@ def _day(time: float) -> str:
 def _method(inspection: Inspection, options: ReadOptions) -> tuple[list[str], list[str]]:
     """The words that name a method to begin with, and lines that say why these."""
     if 2 * inspection.teams > inspection.outcomes:
-        sort = ["--sort"] if inspection.falling else []
+        sort = ["--sort"] if inspection.order else []
         return ["--method", "weng_lin", *sort], ["weng_lin: most games are of teams, which methods of pairs do not count"]
     method = "contextual_bradley_terry" if options.features else _METHOD[inspection.kind]
     why = _FEATURES if options.features else _prior_because(inspection.directions) if method == "bradley_terry" else None
@@ -180,7 +180,7 @@ def _prior_because(linked: Directions | None) -> str | None:
 def _sending(file: Path, inspection: Inspection, options: ReadOptions) -> str:
     """The command that sends the file to a pool, which the user has to name, with the options of this one."""
     kind = ["--input", inspection.kind] if options.kind is None and inspection.note else []  # a guess is not enough to send outcomes
-    sort = ["--sort"] if inspection.falling else []
+    sort = ["--sort"] if inspection.order else []
     return shlex.join(["equirank", "replay", _argument(file), "--pool", "POOL", *kind, *_options(inspection, options), *sort])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ratings_core.checks import similar
 from ratings_core.columns import Games
 from ratings_core.errors import InputError
 from ratings_core.formats.parts import FilePart
@@ -71,7 +72,7 @@ def _numbers(method: str, parameters: dict[str, str]) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for name, text in parameters.items():
         if name not in known:
-            raise InputError("parameter", name, f"must be one of {', '.join(known)}")
+            raise InputError("parameter", name, f"must be one of {', '.join(known)}{similar(name, list(known))}")
         try:
             numbers[name] = int(text) if isinstance(known[name], int) else float(text)
         except ValueError:

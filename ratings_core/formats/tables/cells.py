@@ -97,7 +97,7 @@ class Cells:
             encoded = values if pa.types.is_dictionary(values.type) else values.cast(pa.large_string()).dictionary_encode()
             texts = encoded.dictionary.cast(pa.large_string())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise InputError("column", column, f"must hold texts or numbers, not {str(values.type)[:80]}") from error
+            raise InputError(f"column {column!r}", str(values.type)[:80], "must hold texts or numbers") from error
         if self._trim:
             texts = pc.utf8_trim_whitespace(texts)
         if texts.null_count:

@@ -36,6 +36,6 @@ class Choice:
             if decisive:
                 break
         if len(decisive) != 1:
-            raise InputError("column", f"{self._column} {next(iter(ways.values()))!r}", self._rule)
+            raise InputError(f"column {self._column!r}", next(iter(ways.values())), self._rule)
         self.made = decisive.pop()
         return self.made

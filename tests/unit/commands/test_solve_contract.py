@@ -138,6 +138,7 @@ def test_a_table_shows_names_as_they_are(run: Any) -> None:
         ("scores", ("--method", "no_such"), "must be one of"),
         ("scores", ("--method", "elo"), "online methods rate games"),
         ("results", ("--method", "elo", "--param", "q=1"), "must be one of k"),
+        ("results", ("--method", "elo", "--param", "scael=1"), "did you mean scale"),
         ("results", ("--method", "elo", "--intervals"), "must be left out for elo"),
         ("margins", ("--method", "bradley_terry"), "wins, losses and ties"),
         ("results", ("--method", "nash_average"), "results counted per task"),

@@ -221,7 +221,7 @@ def test_every_method_is_a_function_at_the_top() -> None:
         (lambda: rate({"x": [1], "y": [2]}), "must determine games"),
         (lambda: rate(COLUMNS, columns={"won": "winner"}), "must be one of the roles"),
         (lambda: rate(COLUMNS, columns={"first": "nobody"}), "must be a column of the table"),
-        (lambda: rate({"winner": ["a", "b"], "loser": ["b", "b"]}), r"row 2.*must differ.*1 bad rows of 2"),
+        (lambda: rate({"winner": ["a", "b"], "loser": ["b", "b"]}), r"row 2.*must differ.*1 bad row of 2"),
         (lambda: rate("/no/such/file.csv"), "No such file"),
         (lambda: compare(PAIRS, "elo"), "names of one or more methods"),
         (lambda: compare(PAIRS, ["elo", "elo"]), "each once"),
@@ -338,10 +338,12 @@ def test_a_printed_result_has_the_intervals_of_its_ranks() -> None:
 
 
 def test_intervals_that_are_not_to_be_had_are_said() -> None:
-    rating = rate(PAIRS, "maximal_lottery", intervals=1e-9)
+    rating = rate(PAIRS, "maximal_lottery", intervals=True, interval_seconds=1e-9)
     assert rating.level is None
     assert "1 draw took" in str(rating)
-    assert "1 refit took" in str(rate(PAIRS, "maximal_lottery", margins="observed", intervals=1e-9))
+    assert "(interval_seconds)" in str(rating)
+    refitted = rate(PAIRS, "maximal_lottery", margins="observed", intervals=True, interval_seconds=1e-9)
+    assert "1 refit took" in str(refitted)
 
 
 def test_methods_side_by_side() -> None:
@@ -510,9 +512,9 @@ def test_features_are_refused_by_a_method_that_does_not_use_them() -> None:
 
 
 def test_errors_say_which_columns_there_are_and_how_a_choice_is_made_in_python() -> None:
-    with pytest.raises(InputError, match="no header is a usual one: name the columns, got 'p, q'"):
+    with pytest.raises(InputError, match="no two headers are usual ones of the two sides: name the columns, got 'p, q'"):
         rate({"p": ["x"], "q": ["y"]})
-    with pytest.raises(InputError, match=r"such as model_a, model_b, tie, .*options such as --value are fields of ReadOptions"):
+    with pytest.raises(InputError, match=r"such as model_a, model_b, tie, .*in Python: reading=ReadOptions\(values=\{WORD: MEANING\}\)"):
         rate({"model_a": ["x"], "model_b": ["y"], "winner": ["z"]})
     with pytest.raises(InputError, match="must be pairs of a column and a value"):
         ReadOptions(where={"language": "German"})  # type: ignore[arg-type]

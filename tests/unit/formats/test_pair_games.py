@@ -315,9 +315,26 @@ def test_rows_from_new_to_old_can_be_sorted(tmp_path: Path) -> None:
     with FileSource(path) as source:
         reading = FileReading(source)
         parts = list(reading.parts())
+        assert reading.order_note.startswith("the rows run from new to old")
         assert "--sort" in reading.order_note
+        assert reading.order == "the rows run from new to old"
         (part,) = in_order_of_time(parts)
     assert [row for row, *_ in rows_of(part)] == [3, 2]
+
+
+def test_rows_in_no_order_of_time_are_said(tmp_path: Path) -> None:
+    from ratings_core.formats.reading import FileReading  # noqa: PLC0415
+    from ratings_core.formats.source import FileSource  # noqa: PLC0415
+
+    path = tmp_path / "r.csv"
+    rows = ["a,b,1,0,2026-01-01", "a,b,1,0,2026-01-03", "a,c,1,0,2026-01-02", "a,c,1,0,2026-01-04"]
+    for order, slice_by, note in ((rows, None, True), (rows, "away", False), (sorted(rows, key=lambda row: row[-1]), None, False)):
+        path.write_text("home,away,home_score,away_score,date\n" + "\n".join(order) + "\n")
+        with FileSource(path) as source:
+            reading = FileReading(source, ReadOptions(slice_by=slice_by))
+            list(reading.parts())
+            assert reading.order_note.startswith("the rows are not in the order of their times") == note
+            assert bool(reading.order) == note
 
 
 def test_an_option_that_does_not_apply_is_refused(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_later_block_can_show_the_decimal_mark(tmp_path: Path, small_blocks: N
     assert {places for *_, places in games} == {(2, 1)}
     games, _ = read(tmp_path, SCORED + rows + "a;b;1,234,567;7;x\n")
     assert {places for *_, places in games} == {(1, 2)}
-    with pytest.raises(InputError, match=r"--decimal , or --decimal \..*home_score '1,234'"):
+    with pytest.raises(InputError, match=r"column 'home_score' .*--decimal , or --decimal \..*'1,234'"):
         read(tmp_path, SCORED + rows)
     assert {places for *_, places in read(tmp_path, SCORED + rows, decimal=",")[0]} == {(2, 1)}
 
