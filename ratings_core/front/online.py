@@ -15,8 +15,8 @@ from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.counted import batch_of
 from ratings_core.front.names import name_of
 from ratings_core.front.rating import Rating
+from ratings_core.front.remarks import counted
 from ratings_core.front.sources import part_of, won_by
-from ratings_core.front.tables import counted
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking

@@ -60,9 +60,10 @@ def rate(
         features: Covariates for `contextual_bradley_terry`, first side minus second: ``COLUMN``, ``A:B`` or ``A~B`` (`Feature`).
         reading: Further options for reading a table or a file.
         bucket_seconds: Width of the time buckets in seconds, which the option `half_life` counts in; None for no buckets.
-        intervals: Whether ratings and ranks get 95 % intervals: normal ones of `bradley_terry` and `davidson` for up to some thousand
-            agents, from draws of the margins for methods on posterior margins with up to 500 agents, and from refits to resampled data
-            otherwise. `Rating.extra["intervals"]` says which. A number is the time limit of draws or refits in seconds; True means 60.
+        intervals: Whether ratings and ranks get 95 % intervals: normal ones of `bradley_terry` and `davidson` for up to 1,000 agents and
+            of `contextual_bradley_terry`, from draws of the margins for methods on posterior margins with up to 500 agents, and from refits
+            to resampled data otherwise. `Rating.extra["intervals"]` says which. A number is the time limit of draws or refits in seconds;
+            True means 60.
         options: Options of the method by name.
 
     Raises:
