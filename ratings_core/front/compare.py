@@ -14,8 +14,8 @@ from ratings_core.front.figures import add_title
 from ratings_core.front.rate import INTERVAL_SECONDS, NO_HALF_LIFE, checked_method, read, seconds_of, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
-from ratings_core.front.remarks import remarks
-from ratings_core.front.tables import counted, drawn, drawn_html, not_shown, number
+from ratings_core.front.remarks import counted, remarks
+from ratings_core.front.tables import drawn, drawn_html, not_shown, number
 from ratings_core.online import RATERS
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking, normalised_kendall_tau
@@ -178,7 +178,7 @@ def compare(
         options: Method -> its options.
         bucket_seconds: Width of the time buckets in seconds, in which `half_life` among the options of a method counts.
         intervals: Whether results of solved methods get 95 % intervals, as in `rate`. Online methods have none.
-        interval_seconds: Time limit of the refits of each method in seconds.
+        interval_seconds: Time limit of draws or refits of each method in seconds.
         sort: Whether online methods take games in the order of their times, as in `rate`.
 
     Raises:

@@ -1,5 +1,6 @@
 """Online methods game by game, for programs that learn and predict in turn."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from ratings_core.front.counted import batch_of
 from ratings_core.front.names import name_of
 from ratings_core.front.raters import rater_of
 from ratings_core.front.rating import Rating
+from ratings_core.front.remarks import counted
 from ratings_core.front.sources import part_of, won_by
-from ratings_core.front.tables import counted
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
@@ -49,7 +50,7 @@ class Online:
 
     def __repr__(self) -> str:
         """The call that makes such a learner, with the options that differ from their defaults, and what it has learned from."""
-        options = fields(self._rater)  # type: ignore[arg-type]  # as in `__init__`
+        options = fields(self._rater)  # type: ignore[arg-type]  # raters are dataclasses by their protocol
         chosen = [f"{one.name}={now!r}" for one in options if (now := getattr(self._rater, one.name)) != one.default]
         return f"Online({', '.join([repr(self.method), *chosen])}): {counted(len(self), 'agent')}, {counted(self._games, 'outcome')}"
 

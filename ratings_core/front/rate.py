@@ -66,9 +66,9 @@ def rate(
         reading: Further options for reading a table or a file.
         bucket_seconds: Width of the time buckets in seconds, in which the option `half_life` of solved methods counts; None for no
             buckets. It is refused without `half_life`, because it would have no effect.
-        intervals: Whether ratings and ranks get 95 % intervals: normal ones of `bradley_terry` and `davidson` for up to some thousand
-            agents, from draws of the margins for methods on posterior margins with up to 500 agents, and from refits to resampled data
-            otherwise. `Rating.extra["intervals"]` says which. Online methods have none.
+        intervals: Whether ratings and ranks get 95 % intervals: normal ones of `bradley_terry` and `davidson` for up to 1,000 agents and
+            of `contextual_bradley_terry`, from draws of the margins for methods on posterior margins with up to 500 agents, and from refits
+            to resampled data otherwise. `Rating.extra["intervals"]` says which. Online methods have none.
         interval_seconds: Time limit of draws or refits in seconds.
         sort: Whether an online method takes games in the order of their times, instead of that of the rows. Answers of solved methods do
             not depend on the order.

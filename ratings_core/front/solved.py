@@ -12,10 +12,11 @@ from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_interva
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import SolverError
 from ratings_core.front.rating import Rating
+from ratings_core.front.remarks import counted
 from ratings_core.methods.method import Rated
 from ratings_core.methods.refits import LEVEL, Refits, around, reach_of, sample
 from ratings_core.methods.registry import Taken, ranking_of, taken
-from ratings_core.methods.resampling import has_differences, normal_reach, possible_ratings, resampling
+from ratings_core.methods.resampling import assumed, has_differences, normal_reach, possible_ratings, resampling
 from ratings_core.options import Value
 from ratings_core.problems.inputs import GamesInput, PairsInput, Problem
 
@@ -59,11 +60,19 @@ def _rating(run: Taken, rated: Rated) -> Rating:
         rank_low=rated.rank_low,
         rank_high=rated.rank_high,
         level=None if rated.low is None else float(rated.extra["interval"]),  # type: ignore[arg-type]
-        extra={**run.about, **rated.extra, **_seed(run)},
+        extra={**run.about, **rated.extra, **_own_intervals(run, rated), **_seed(run)},
         seconds=solution.seconds,
         chances=getattr(solution, "lottery", None),
         expects=getattr(solution, "expected_score", None),
     )
+
+
+def _own_intervals(run: Taken, rated: Rated) -> dict[str, str]:
+    """What the method made its own intervals of, by its name in `extra`; empty without intervals."""
+    if rated.low is None:
+        return {}
+    replicates = int(run.values.get("replicates", 0))
+    return {"intervals": counted(replicates, "refit") if replicates else f"normal ({run.values['standard_errors']})"}
 
 
 def _seed(run: Taken) -> dict[str, Value]:
@@ -99,7 +108,7 @@ def _with_normal(run: Taken, rating: Rating) -> Rating | None:
         rank_low=ends.rank_low,
         rank_high=ends.rank_high,
         level=LEVEL,
-        extra={**rating.extra, "intervals": "normal (sandwich)"},
+        extra={**rating.extra, "intervals": "normal (sandwich)", "assumes": assumed(problem, run.method)},
     )
 
 

@@ -6,6 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from ratings_core.front.remarks import counted
+
 _WIDEST: Final = 60
 """Largest number of characters of a name in a table as text. With one name of 256, which is allowed, every row would wrap in a terminal."""
 
@@ -42,11 +44,6 @@ def not_shown(agents: int, shown: int) -> list[str]:
     """A line that says how many of the agents a table does not show; none if it shows all."""
     more = agents - shown
     return [f"{counted(more, 'more agent')} {'is' if more == 1 else 'are'} not shown: table() has all {agents}"] if more > 0 else []
-
-
-def counted(number: int, unit: str) -> str:
-    """A number with its unit: `1 agent`, `3 agents`."""
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
 def number(value: float) -> str:

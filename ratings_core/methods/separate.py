@@ -8,15 +8,15 @@ from ratings_core.tallies import PairCounts
 
 
 def separate_groups(counts: PairCounts, agents: int, rated: NDArray[np.int64] | None = None) -> dict[str, object]:
-    """The field of `extra` with the number of groups of agents that no chain of games links; empty if there is one group.
+    """The field of `extra` with the number of groups of agents that no chain of games links; empty if all are linked.
 
     Methods with a prior, and online methods, rate and rank all agents nevertheless. Agents without any result count as no group.
 
     Args:
         counts: Results of pairs of the agents.
         agents: Number of agents.
-        rated: Ids of the agents that the method rates; None for all. Groups without such an agent do not count: no rating of theirs could
-            be taken to compare with others.
+        rated: Ids of the agents that the method rates; None for all. Groups without such an agent do not count, so the number
+            can be 0 or 1: no rating of theirs could be taken to compare with others.
     """
     if not len(counts):
         return {}

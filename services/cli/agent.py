@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ratings_core.errors import InputError
+from ratings_core.front.remarks import counted
 from ratings_core.records.names import check_name
 from ratings_core.records.times import seconds
 from services.admin.outcome_ids import with_ids
@@ -33,7 +34,6 @@ from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli import agent_details
-from services.cli.cells import counted
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, head_of, settings_of, slice_in
 from services.cli.logs import opened

@@ -103,11 +103,6 @@ def _rank(row: AgentRow) -> str:
     return "?" if row.rank is None else str(row.rank)
 
 
-def counted(number: float, unit: str) -> str:
-    """A number with its unit, such as `1 game` or `3 games`. A million games are not 1e+06."""
-    return f"{number:.15g} {unit}" if number == 1 else f"{number:.15g} {unit}s"
-
-
 def interval_line(intervals: Intervals) -> str:
     """A line that describes the intervals, or the reason why there are none."""
     if intervals.kind == "none":

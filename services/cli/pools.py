@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ratings_core.errors import InputError
+from ratings_core.front.remarks import counted
 from services.admin import bans
 from services.admin.log_coverage import check_wish, placed_wish
 from services.backends import open_store
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
 from services.cli import confirm
-from services.cli.cells import counted
 from services.cli.fitted import FittedTable, folded, whole
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened

@@ -3,6 +3,8 @@
 Those of ranks hold together, whatever they come from.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -139,3 +141,18 @@ def test_more_agents_than_pairs_are_compared_for_have_ranks_by_their_standard_er
     assert fit.standard_error is not None
     assert rating.rank_low is not None
     assert rating.rank_low.tolist() == simultaneous_ranks_of_errors(fit.ratings, fit.standard_error)[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "said"),
+    [
+        ("bradley_terry", {"standard_errors": "fisher"}, "normal (fisher)"),
+        ("bradley_terry", {}, "normal (sandwich)"),
+        ("sco_fit", {"replicates": 40}, "40 refits"),
+    ],
+)
+def test_a_rating_says_what_its_intervals_are_of_and_assume(method: str, options: dict[str, Any], said: str) -> None:
+    rating = rate([("a", "b"), ("b", "c"), ("c", "a")] * 20, method, intervals=True, **options)
+    assert rating.extra["intervals"] == said
+    assert "independent" in rating.extra["assumes"]
+    assert "intervals" not in rate([("a", "b"), ("b", "a")], method).extra
