@@ -113,7 +113,8 @@ def _games_per_decided(counts: Cells) -> float:
     """Games for each decided game: the other games of a decided game's pair over the other decided ones, as sums over all decided games.
 
     The decided game itself is left out of both sums. It was chosen because it was decided, so counting it would find too few ties. A pair
-    has the weight of its decided games. Exactly 1 without ties.
+    has the weight of its decided games. Exactly 1 without ties. Games that lost weight with time count less than the 1 that is left out, so
+    the result is then too large: by a fifth if half of 20 games of a pair are tied and the weight halves every second game.
     """
     decided = counts[[0, 2]].sum(axis=0)
     others, decided_others = np.maximum(counts.sum(axis=0) - 1, 0.0), np.maximum(decided - 1, 0.0)
