@@ -64,7 +64,7 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
     """Estimate kappa by maximum marginal likelihood of the decided games.
 
     Ties do not enter the likelihood, so evidence and p-value do not depend on them. They set the unit of kappa only: it is found in decided
-    games, and returned multiplied by games / decided games of the pairs that inform it, so that it counts games like those of a pair.
+    games and returned in games (`_games_per_decided`).
 
     Strengths that are fitted to the same games follow the results, so deviations look smaller than they are. With `leverage` the
     likelihood is integrated over the strengths (Laplace's approximation): their information in a pair of n games is proportional to
@@ -90,7 +90,7 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
     pairs = int(informative.sum())
     if not pairs:
         return Concentration(math.inf, 0.0, math.inf, 0.0, 1.0, 0)
-    unit = 1 + float(counts[1, informative].sum() / decided[:, informative].sum())
+    unit = _games_per_decided(counts)
     grid = np.linspace(math.log(LEAST), math.log(LARGEST), _GRID)
     values = np.array([likelihood(x) for x in grid])
     best = int(np.argmax(values))
@@ -107,6 +107,18 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
     p_value = float(scipy.special.erfc(math.sqrt(evidence / dependence)) / 2) if inside else 1.0
     kappa = math.exp(at) * unit if evidence > drop else math.inf
     return Concentration(kappa, low * unit, high * unit, evidence, p_value, pairs, dependence)
+
+
+def _games_per_decided(counts: Cells) -> float:
+    """Games for each decided game: the other games of a decided game's pair over the other decided ones, as sums over all decided games.
+
+    The decided game itself is left out of both sums. It was chosen because it was decided, so counting it would find too few ties. A pair
+    has the weight of its decided games. Exactly 1 without ties. Games that lost weight with time count less than the 1 that is left out, so
+    the result is then too large: by a fifth if half of 20 games of a pair are tied and the weight halves every second game.
+    """
+    decided = counts[[0, 2]].sum(axis=0)
+    others, decided_others = np.maximum(counts.sum(axis=0) - 1, 0.0), np.maximum(decided - 1, 0.0)
+    return float(decided @ others / (decided @ decided_others))
 
 
 @dataclass(frozen=True, slots=True)

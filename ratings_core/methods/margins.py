@@ -122,7 +122,7 @@ def report(margins: PosteriorMargins | None) -> dict[str, object]:
         "kappa_high": _finite(estimate.high),
         "evidence": estimate.evidence,
         "p_value": estimate.p_value,
-        "pairs_of_several_games": estimate.pairs,
+        "pairs_of_several_decided_games": estimate.pairs,
         "dependence": estimate.dependence,
         "nu": _finite(margins.nu),
         "pessimism": margins.pessimism,

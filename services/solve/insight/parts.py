@@ -99,9 +99,7 @@ def order(taken: GamesInput | ScoresInput) -> findings.Order:
         return findings.Order(not_applicable="needs games: results of many pairs on the same task depend on each other")
     concentration = posterior_margins(of_tally(taken.counts, len(taken.names))).concentration
     if not concentration.pairs:
-        return findings.Order(
-            not_applicable="needs pairs with several decided games: no two agents played each other more than once without a tie"
-        )
+        return findings.Order(not_applicable="needs pairs with several decided games: no pair of agents has more than one")
     return findings.Order(
         kappa=concentration.kappa if math.isfinite(concentration.kappa) else None,
         low=concentration.low,

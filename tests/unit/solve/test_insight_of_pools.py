@@ -88,7 +88,7 @@ def test_results_that_one_order_explains_have_no_finite_kappa() -> None:
     assert (found.pairs, found.high) == (66, None)
     assert found.p_value > 0.05
     single = insight_parts.order(GamesInput(("a", "b"), PairCounts.from_dense([[0, 1.0], [0, 0]]), places))
-    assert "played each other more than once" in str(single.not_applicable)
+    assert "no pair of agents has more than one" in str(single.not_applicable)
 
 
 def test_tasks_are_the_votes_of_scores() -> None:
