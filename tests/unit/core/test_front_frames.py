@@ -105,5 +105,7 @@ def test_what_is_no_table_is_refused(source: Any, words: str) -> None:
 
 def test_an_error_of_the_kind_of_a_file_names_the_arguments_of_python(tmp_path: Path) -> None:
     (tmp_path / "k.csv").write_text("foo,bar\n1,2\n")
-    with pytest.raises(InputError, match=r"--column first=HEADER.*\(in Python: columns=\{ROLE: HEADER\}, reading=ReadOptions\(kind=KIND\)\)"):
+    with pytest.raises(
+        InputError, match=r"--column first=HEADER.*\(in Python: columns=\{ROLE: HEADER\}, reading=ReadOptions\(kind=KIND\)\)"
+    ):
         rate(tmp_path / "k.csv")
