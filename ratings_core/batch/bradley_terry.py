@@ -32,7 +32,7 @@ StandardErrors: TypeAlias = Literal["none", "fisher", "sandwich", "clustered"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BradleyTerry(Solution):
-    """Ratings in points: a beats b with probability 1 / (1 + exp((ratings[b] - ratings[a]) / scale)).
+    """Ratings in points: the expected score of a against b is 1 / (1 + exp((ratings[b] - ratings[a]) / scale)), where a tie counts half.
 
     component: int64 (m,), the component of each agent. Only ratings of the same component are comparable; with a prior there is a single
     component. covariance: (m, m), in points squared, of the ratings minus their component's mean (with a prior: of the ratings, where only

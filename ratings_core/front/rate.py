@@ -243,6 +243,8 @@ class Read:
             featured = CountedFeatures([feature.text for feature in self.reading.features])
             featured.add_part(part)
             return featured.problem(), {}
+        if bucket_seconds is not None and not (part.timed is not None and part.timed.all()):
+            raise InputError("bucket_seconds", bucket_seconds, "must be left out: not every row has a time")
         counted = Counted(Counting(find(method).takes is Takes.TASK_PAIRS, clustered, bucket_seconds))
         counted.add(part.columns)
         return counted.problem(), counted.left_out

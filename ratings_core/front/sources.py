@@ -70,7 +70,8 @@ def part_of(source: Any, options: ReadOptions = PLAIN, counts: RowCounts | None 
     if options != PLAIN:
         raise InputError("reading", options, "must be left out for games without columns of a table")
     if isinstance(source, Games | TaskScores):
-        return FilePart(source, np.arange(1, len(source) + 1))
+        timed = isinstance(source, Games) and bool(source.time.any())  # games without times have time 0
+        return FilePart(source, np.arange(1, len(source) + 1), timed=np.full(len(source), timed))
     if isinstance(source, bytes) or not isinstance(source, Iterable) or getattr(source, "ndim", 1) == 0:
         raise InputError("games", source, _FORMS)
     games = _of_tuples([row.tolist() if isinstance(row, np.ndarray) else row for row in source])

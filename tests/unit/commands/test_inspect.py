@@ -130,6 +130,14 @@ def test_the_command_to_go_on_with_reads_the_file_as_inspect_did(
     assert seen[0] == seen[1]
 
 
+def test_rows_in_no_order_of_time_are_said(run: Any) -> None:
+    header, *rows = GAMES.splitlines()
+    code, out, _ = run("\n".join([header, rows[1], rows[0], rows[3], "2026-01-05,ann,bob,1,0,x"]), "g.csv")
+    assert code == 0
+    assert "; the rows are not in the order of their times (online methods: --sort)" in out
+    assert "--sort" in words_after(out, "or in a pool: ")
+
+
 def test_the_command_names_a_file_whose_name_begins_with_a_hyphen(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "-g.csv").write_text(BATTLES)
     monkeypatch.chdir(tmp_path)

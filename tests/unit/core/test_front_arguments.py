@@ -8,6 +8,9 @@ import pytest
 
 import ratings_core
 from ratings_core import Online, compare, rate, scoreboard
+from ratings_core.arrays.arena import pack
+from ratings_core.arrays.coded import Coded
+from ratings_core.columns.duels import duels
 from ratings_core.errors import InputError
 from ratings_core.formats.options import ReadOptions
 from ratings_core.online import RATERS
@@ -109,6 +112,17 @@ def test_only_games_with_times_are_sorted(tmp_path: Any) -> None:
             rate(source, "copeland", sort=True)
     with pytest.raises(InputError, match="sort must be True or False"):
         rate(GAMES, "elo", sort="date")  # type: ignore[arg-type]
+
+
+def test_games_as_columns_have_times_unless_all_are_zero() -> None:
+    first, second = (Coded.of(pack(REVERSED[side])) for side in ("model_a", "model_b"))
+    won = np.array([{"model_a": 1, "model_b": -1, "tie": 0}[word] for word in REVERSED["winner"]], np.int8)
+    timed = duels(first, second, won, time=np.arange(6.0)[::-1])
+    assert "the rows run from new to old" in str(rate(timed, "elo"))
+    np.testing.assert_array_equal(rate(timed, "elo", sort=True).ratings, rate(GAMES, "elo").ratings)
+    for argument in ({"sort": True}, {"bucket_seconds": 60.0, "half_life": 2.0}):
+        with pytest.raises(InputError, match="must be left out: not every row has a time"):
+            rate(duels(first, second, won), **argument)  # type: ignore[arg-type]
 
 
 def test_a_column_of_times_without_a_time_is_said() -> None:
