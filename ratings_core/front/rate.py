@@ -204,8 +204,8 @@ class Read:
         else:
             problem, uncounted = self._problem(method, bucket_seconds, clustered=interval_seconds is not None)
             rating = solved(method, problem, options, interval_seconds)
-        told: dict[str, object] = {"left_out": {**self.left_out, **uncounted}, "notes": self._notes(method)}
-        return replace(rating, extra={**rating.extra, **{name: found for name, found in told.items() if found}})
+        of_rows: dict[str, object] = {"left_out": {**self.left_out, **uncounted}, "notes": self._notes(method)}
+        return replace(rating, extra={**rating.extra, **{name: value for name, value in of_rows.items() if value}})
 
     def _notes(self, method: str) -> list[str]:
         """What a user should know about how the rows were used."""
