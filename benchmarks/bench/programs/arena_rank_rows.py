@@ -11,8 +11,8 @@ from arena_rank.utils.math_utils import assemble_parwise_matrix
 PACKAGES = ("arena-rank", "jax", "pandas", "numpy")
 
 
-class WithLeverages(BradleyTerry):
-    """With squared scores divided by 1 minus the leverage of their game (HC2), as Equirank has them."""
+class Mended(BradleyTerry):
+    """With the squared scores of Equirank: divided by 1 minus the leverage of their game (HC2), and a share of them expected ones."""
 
     @staticmethod
     def compute_hessian_and_covariance(ratings, matchups, outcomes, counts, opt_weights, hessian_reg, n_competitors):
@@ -21,9 +21,12 @@ class WithLeverages(BradleyTerry):
         )
         inverse, (a, b) = jnp.linalg.inv(hessian), matchups.T
         p = jax.nn.sigmoid(ratings[a] - ratings[b])
-        leverage = p * (1 - p) * opt_weights / counts * (inverse[a, a] + inverse[b, b] - 2 * inverse[a, b])
+        expected = p * (1 - p) * opt_weights
+        leverage = expected / counts * (inverse[a, a] + inverse[b, b] - 2 * inverse[a, b])
         squared = ((outcomes - p) * opt_weights) ** 2 / counts / (1 - leverage)
-        return hessian, assemble_parwise_matrix(jnp.zeros_like(plain), squared, a, b)
+        information = jnp.zeros(n_competitors).at[a].add(expected).at[b].add(expected)
+        share = 0.5 / (0.5 + jnp.minimum(information[a], information[b]))
+        return hessian, assemble_parwise_matrix(jnp.zeros_like(plain), (1 - share) * squared + share * expected, a, b)
 
 
 def intervals(data, kind=BradleyTerry, **options):
@@ -42,5 +45,5 @@ def intervals(data, kind=BradleyTerry, **options):
 
 
 def mended(data):
-    """With leverages in the sandwich estimate, almost no ridge, and a fit to 1e-12."""
-    return intervals(data, WithLeverages, hessian_reg=1e-9, ftol=1e-18, gtol=1e-12)
+    """With leverages and expected squares in the sandwich estimate, almost no ridge, and a fit to 1e-12."""
+    return intervals(data, Mended, hessian_reg=1e-9, ftol=1e-18, gtol=1e-12)
