@@ -142,28 +142,28 @@ class _OrderOfTimes:
     """Whether the games of a table, part by part, are in the order of their times."""
 
     def __init__(self) -> None:
-        self._first: float | None = None
         self._last: float | None = None
-        self._is_sorted = True
+        self._never_falls = self._never_rises = True
 
     def add(self, part: FilePart) -> None:
         """Take the next part into account. Parts in which an outcome has no time say nothing."""
         if not isinstance(part.columns, Games) or part.timed is None or not part.timed.all() or not len(part):
             return
         times = part.columns.time
-        self._first = float(times[0]) if self._first is None else self._first
-        self._is_sorted &= bool((np.diff(times) >= 0).all()) and (self._last is None or self._last <= times[0])
+        steps = np.diff(times, prepend=times[0] if self._last is None else self._last)
+        self._never_falls &= bool((steps >= 0).all())
+        self._never_rises &= bool((steps <= 0).all())
         self._last = float(times[-1])
 
     @property
     def is_falling(self) -> bool:
-        """Whether the last game is earlier than the first one."""
-        return self._first is not None and self._last is not None and self._first > self._last
+        """Whether the games run from new to old."""
+        return self._never_rises and not self._never_falls
 
     @property
     def order(self) -> str:
         """What is said of the rows; empty if they are in the order of their times."""
-        if self._is_sorted:
+        if self._never_falls:
             return ""
         return f"the rows {'run from new to old' if self.is_falling else 'are not in the order of their times'}"
 

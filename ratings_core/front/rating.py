@@ -93,8 +93,11 @@ class Rating:
         return self._rows(np.array([self._id("agent", agent)]))[0]
 
     def top(self, agents: int = 10) -> list[Row]:
-        """The rows of the best agents, by default of ten, best first. Agents without a rating come last."""
-        return self._rows(self.ranking.ids[:agents])
+        """The rows of the best agents, by default of ten, best first. Agents without a rating come last.
+
+        Raises `InputError` for a number below 1.
+        """
+        return self._rows(self.ranking.ids[: checks.count("agents", agents, low=1)])
 
     @property
     def lottery(self) -> dict[str, float]:
@@ -150,10 +153,11 @@ class Rating:
             agents: Largest number of agents shown. Agents without a finite rating are left out.
 
         Raises:
+            InputError: `agents` is below 1.
             MissingExtraError: plotly is not installed.
         """
-        drawing = figure("plotting ratings")
         rows = [row for row in self.top(agents) if np.isfinite(row.rating)][::-1]
+        drawing = figure("plotting ratings")
         ends = [(row.low, row.rating, row.high) for row in rows if row.low is not None and row.high is not None]
         known = bool(ends) and len(ends) == len(rows)
         bars = {"type": "data", "symmetric": False, "color": "#888"}
@@ -162,7 +166,7 @@ class Rating:
             x=[row.rating for row in rows], y=[row.agent for row in rows], mode="markers", error_x=bars if known else None,
             marker={"size": 8, "color": "#1f5fa8"},
         )  # fmt: skip
-        shown = f"{len(self)} agents" if len(rows) == len(self) else f"{len(rows)} of {len(self)} agents; the others are left out"
+        shown = f"{len(self)} agents" if len(rows) == len(self) else f"{len(rows)} of {counted(len(self), 'agent')}"
         what = f"rating, with its {100 * (self.level or 0):g} % interval" if known else "rating"
         add_title(drawing, f"{self.method} of {shown}", self._remarks(), height=180 + 22 * len(rows))
         return drawing.update_layout(

@@ -30,7 +30,7 @@ _SUPPORTS: Final = frozenset({"maximal_lottery", "nash_average_agents"})
 """Methods that give most agents one rating: that of all agents in, or out of, the support of an equilibrium."""
 _UPPER: Final = 0.975
 """Quantile at the upper end of a 95 % interval."""
-_JUMPS: Final = "; ratings of this method can jump where data move a little: how often refits came out so is no proven coverage"
+_JUMPS: Final = "; ratings of this method can jump where data move a little: how often draws or refits came out so is no proven coverage"
 
 
 class Resampling(NamedTuple):

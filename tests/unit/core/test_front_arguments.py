@@ -24,6 +24,7 @@ GAMES: dict[str, Any] = {
 }
 REVERSED = {name: column[::-1] for name, column in GAMES.items()}
 MIXED = {name: [column[i] for i in (1, 0, 2, 3, 4, 5)] for name, column in GAMES.items()}
+HALVES = {name: [*column[3:], *column[:3]] for name, column in GAMES.items()}
 
 
 @pytest.mark.parametrize("method", RATERS)
@@ -82,7 +83,8 @@ def test_a_comparison_counts_by_time_for_the_methods_with_a_half_life() -> None:
 def test_rows_of_an_online_method_can_be_sorted_by_time(method: str) -> None:
     ordered = rate(GAMES, method)
     assert "notes" not in ordered.extra
-    for games, order in ((REVERSED, "run from new to old"), (MIXED, "are not in the order of their times")):
+    mixed = "are not in the order of their times"
+    for games, order in ((REVERSED, "run from new to old"), (MIXED, mixed), (HALVES, mixed)):
         note = f"the rows {order}, and an online method folds them in their order: sort=True folds them by time"
         assert note in str(rate(games, method)).splitlines()
         for source in (games, pd.DataFrame(games)):

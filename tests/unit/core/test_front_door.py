@@ -475,7 +475,7 @@ def test_a_rating_can_be_plotted() -> None:
     rating = rate(PAIRS * 20, intervals=True)
     assert rating.plot().layout.title.text == "bradley_terry of 3 agents"
     figure = rating.plot(2)
-    assert figure.layout.title.text == "bradley_terry of 2 of 3 agents; the others are left out"
+    assert figure.layout.title.text == "bradley_terry of 2 of 3 agents"
     assert list(figure.data[0].y) == ["bob", "ann"]
     assert len(figure.data[0].error_x.array) == 2
 

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import pytest
+
 from ratings_core import compare, rate
+from ratings_core.errors import InputError
 from ratings_core.front.figures import add_title, figure
 
 GAMES = [("top", "a"), ("top", "b"), ("a", "b"), ("b", "a"), ("x", "y"), ("y", "x")]
@@ -81,3 +84,11 @@ def test_long_remarks_are_wrapped_shown_as_text_and_have_space() -> None:
     assert len(lines) > 2
     assert lines[0].startswith("&lt;b&gt;words")
     assert long.layout.height - short.layout.height == long.layout.margin.t - short.layout.margin.t > 0
+
+
+@pytest.mark.parametrize("agents", [0, -1, 1.5, "x"])
+def test_a_number_of_agents_that_is_none_is_refused(agents: Any) -> None:
+    rating = rate([("a", "b"), ("b", "a")])
+    for take in (rating.top, rating.plot):
+        with pytest.raises(InputError, match="agents"):
+            take(agents)

@@ -29,9 +29,9 @@ export default class Copies extends Live {
     return html`${head}<ol class="steps">
       <li><h2>1. A cycle: three hands, and none is the best</h2><p>Paper beats rock, rock beats scissors, and scissors beat paper, each nine times of ten. Bradley-Terry gives the three about the same rating, which forecasts even games, and Elo moves around that with the newest games. The lottery gives each a third, and the cycle is drawn for what it is.</p>
         ${this.numbers([before], ["games so far"])}<${Cycles} pool=${BEFORE} insight=${this.value("insight")} link=${`${poolPath(BEFORE)}?view=cycles`} kind="games" /></li>
-      <li><h2>2. Two copies of rock join, and ratings move</h2><p>The copies play like rock. Nobody became better or worse. But paper now meets three rocks and wins more games, and scissors lose more: ratings by averages put paper first and scissors last of the three.</p>
+      <li><h2>2. Two copies of rock join, and ratings move</h2><p>The copies play like rock. Nobody became better or worse. But paper now meets three rocks and wins more games, and scissors lose more. So Bradley-Terry, which averages over all games, moves paper up and scissors down. Elo moves the same way on average, and goes up and down with the newest games.</p>
         ${this.numbers([before, after], ["without copies", "with copies"])}</li>
-      <li><h2>3. The lottery does not move, and the copies are found</h2><p>The three rocks share the part that rock had alone. Paper and scissors keep theirs, whatever is copied how often. ${this.copies()}</p>
+      <li><h2>3. The lottery does not move, and the copies are found</h2><p>The three rocks share the part that rock had alone. Paper and scissors keep theirs, up to the chance in the games of the copies, whatever is copied how often. ${this.copies()}</p>
         ${this.lottery(before, after)}</li></ol>
       <p><a href=${poolPath(AFTER)}>The pool with copies</a> · <a href=${`${poolPath(AFTER)}?view=methods`}>its methods compared</a> · <a href=${poolPath(BEFORE)}>the pool without</a></p>${means()}`;
   }
