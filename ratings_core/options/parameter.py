@@ -53,7 +53,7 @@ class Parameter:
     def _word(self, value: object) -> str:
         if isinstance(value, str) and (self.free or value in self.choices):
             return value
-        raise InputError(self.name, value, "must be text" if self.free else f"must be one of {', '.join(self.choices)}")
+        raise InputError(self.name, value, f"must be text ({self.meaning})" if self.free else f"must be one of {', '.join(self.choices)}")
 
     def _number(self, value: object) -> float | int:
         is_integer = isinstance(self.default, int)
