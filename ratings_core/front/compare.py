@@ -14,12 +14,13 @@ from ratings_core.front.figures import add_title
 from ratings_core.front.rate import INTERVAL_SECONDS, NO_HALF_LIFE, checked_method, read, seconds_of, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
-from ratings_core.front.remarks import counted, remarks
+from ratings_core.front.remarks import remarks
 from ratings_core.front.tables import drawn, drawn_html, not_shown, number
 from ratings_core.online import RATERS
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
+from ratings_core.words import counted
 
 METHODS: Final = ("elo", "bradley_terry", "maximal_lottery", "copeland")
 """Methods that are compared by default."""

@@ -16,12 +16,12 @@ from ratings_core.front.counted import batch_of
 from ratings_core.front.names import name_of
 from ratings_core.front.raters import rater_of
 from ratings_core.front.rating import Rating
-from ratings_core.front.remarks import counted
 from ratings_core.front.sources import part_of, won_by
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
 from ratings_core.records.roster import Roster
+from ratings_core.words import counted
 
 
 class Online:

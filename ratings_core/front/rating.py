@@ -12,10 +12,11 @@ from ratings_core.errors import InputError
 from ratings_core.front.figures import add_title, figure
 from ratings_core.front.names import name_of
 from ratings_core.front.release import release
-from ratings_core.front.remarks import counted, remarks
+from ratings_core.front.remarks import remarks
 from ratings_core.front.tables import drawn, drawn_html, not_shown, number
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats
+from ratings_core.words import counted
 
 SHOWN: Final = 20
 """Number of agents that a printed result shows."""

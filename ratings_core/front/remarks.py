@@ -21,8 +21,3 @@ def remarks(extra: Mapping[str, Any], unrated: int) -> list[str]:
     if groups > max(1, separate):
         lines.append(f"{groups} groups without wins in both directions between them: ratings compare only within a group")
     return lines
-
-
-def counted(number: float, unit: str) -> str:
-    """A number with its unit, such as `1 game` or `3 games`. A million games are not 1e+06."""
-    return f"{number:.15g} {unit}" if number == 1 else f"{number:.15g} {unit}s"

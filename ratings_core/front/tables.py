@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from ratings_core.front.remarks import counted
+from ratings_core.words import counted
 
 _WIDEST: Final = 60
 """Largest number of characters of a name in a table as text. With one name of 256, which is allowed, every row would wrap in a terminal."""
