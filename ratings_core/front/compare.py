@@ -11,7 +11,7 @@ from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.bump_chart import bump_chart, height_of
 from ratings_core.front.figures import add_title
-from ratings_core.front.rate import INTERVAL_SECONDS, NO_HALF_LIFE, checked_method, read, seconds_of, with_columns
+from ratings_core.front.rate import INTERVAL_SECONDS, NO_HALF_LIFE, checked_method, read, seconds_of, sorted_if, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
 from ratings_core.front.remarks import remarks
@@ -198,8 +198,7 @@ def compare(
     buckets = {method: bucket_seconds for method in known if "half_life" in given.get(method, {})}
     if bucket_seconds is not None and not buckets:
         raise InputError("bucket_seconds", bucket_seconds, NO_HALF_LIFE)
-    source = read(games, with_columns(reading, columns, ()))
-    source = source.sorted_by_time() if checks.switch("sort", sort) else source
+    source = sorted_if(sort, read(games, with_columns(reading, columns, ())))
     rated = {method: source.rated(method, given.get(method, {}), buckets.get(method), limits[method]) for method in known}
     return Comparison(rated, _distances(list(rated.values())))
 

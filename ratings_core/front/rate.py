@@ -82,8 +82,8 @@ def rate(
     checked_method(method)
     _check_names(options)
     seconds = seconds_of(intervals, interval_seconds)
-    source = read(games, with_columns(reading, columns, features))
-    return (source.sorted_by_time() if checks.switch("sort", sort) else source).rated(method, options, bucket_seconds, seconds)
+    source = sorted_if(sort, read(games, with_columns(reading, columns, features)))
+    return source.rated(method, options, bucket_seconds, seconds)
 
 
 def _check_names(options: Mapping[str, Value]) -> None:
@@ -164,6 +164,11 @@ def read(source: Any, reading: ReadOptions = PLAIN) -> "Read":
             return Read(part_of_file(opened), None, reading, opened.counts.left_out, opened.counts.remarks)
     counts = RowCounts()
     return Read(part_of(source, reading, counts), None, reading, counts.left_out, counts.remarks)
+
+
+def sorted_if(sort: object, source: "Read") -> "Read":
+    """The source, with games in the order of their times if that is wanted. Raises `InputError` as `Read.sorted_by_time`."""
+    return source.sorted_by_time() if checks.switch("sort", sort) else source
 
 
 @dataclass(frozen=True, slots=True)

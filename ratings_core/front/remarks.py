@@ -13,7 +13,7 @@ def remarks(extra: Mapping[str, Any], unrated: int) -> list[str]:
     """
     lines = list(extra.get("notes", ()))
     if unrated:
-        lines.append(f"{unrated} without a rating: {extra.get('unrated_because') or 'the data do not determine one'}")
+        lines.append(f"{unrated} without a rating: {unrated_because(extra)}")
     separate, components = (value if isinstance(value := extra.get(name), int) else 0 for name in ("separate_groups", "components"))
     if separate > 1:
         lines.append(f"{separate} groups of agents that never met: no game orders them against each other")
@@ -21,3 +21,8 @@ def remarks(extra: Mapping[str, Any], unrated: int) -> list[str]:
     if groups > max(1, separate):
         lines.append(f"{groups} groups without wins in both directions between them: ratings compare only within a group")
     return lines
+
+
+def unrated_because(extra: Mapping[str, Any]) -> str:
+    """Why agents have no rating. extra: Further findings of the method."""
+    return str(extra.get("unrated_because") or "the data do not determine one")

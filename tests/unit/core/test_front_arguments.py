@@ -143,6 +143,8 @@ def test_a_column_of_times_without_a_time_is_said() -> None:
         (lambda: rate(GAMES, halflife=3.0), "did you mean half_life"),
         (lambda: rate(GAMES, "elo", scael=3.0), "did you mean scale"),
         (lambda: rate(GAMES, "elo").predict("xx", "y"), r"did you mean x\?"),
+        (lambda: rate(GAMES, "copeland", only_agents='["x", "Y"]'), r"only_agents must name agents.*did you mean y\?\), got 'Y'"),
+        (lambda: Online().learn_many(GAMES, columns={"frist": "model_a"}), "did you mean first"),
         (lambda: rate(GAMES, interval_second=3), "such as interval_seconds"),
         (lambda: rate(GAMES, columns={"frist": "model_a"}), "did you mean first"),
         (lambda: rate(GAMES, columns={"time": "dat"}), r"time must be a column of the table.*did you mean date\?"),
@@ -167,3 +169,25 @@ def test_a_misspelt_function_can_be_suggested() -> None:
     with pytest.raises(AttributeError) as raised:
         _ = ratings_core.bradly_terry  # type: ignore[attr-defined]
     assert (raised.value.name, raised.value.obj) == ("bradly_terry", ratings_core)
+
+
+def test_a_learner_takes_the_same_words_for_games_as_rate() -> None:
+    games = {"p": MIXED["model_a"], "q": MIXED["model_b"], "who": ["L", "draw", "L", "q", "L", "draw"], "date": MIXED["date"]}
+    columns, reading = {"first": "p", "second": "q", "winner": "who"}, ReadOptions(values={"L": "first", "q": "second"})
+    for sort in (False, True):
+        learned = Online("elo").learn_many(games, columns=columns, reading=reading, sort=sort).rating()
+        rated = rate(games, "elo", columns=columns, reading=reading, sort=sort)
+        np.testing.assert_array_equal(learned.ratings, rated.ratings)
+    with pytest.raises(InputError, match="sort must be left out: not every row has a time"):
+        Online("elo").learn_many([("x", "y")], sort=True)
+
+
+def test_a_prediction_says_which_agent_has_no_rating_and_why() -> None:
+    rating = rate([("a", "b"), ("b", "a"), ("a", "c"), ("x", "y"), ("y", "x")])
+    for first, second, argument in (("a", "c", "second"), ("c", "a", "first")):
+        with pytest.raises(InputError, match="must be an agent with a rating; of those without one: it lost its only game") as raised:
+            rating.predict(first, second)
+        assert (raised.value.argument, raised.value.value) == (argument, "c")
+    with pytest.raises(InputError, match="must be in the group of a: wins do not compare agents of different groups") as raised:
+        rating.predict("a", "x")
+    assert (raised.value.argument, raised.value.value) == ("second", "x")
