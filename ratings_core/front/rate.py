@@ -20,6 +20,7 @@ from ratings_core.formats.roles import Roles
 from ratings_core.front.counted import Counted, CountedFeatures, Counting, batch_of
 from ratings_core.front.raters import rater_of
 from ratings_core.front.rating import Rating
+from ratings_core.front.remarks import few_games_lead
 from ratings_core.front.solved import solved
 from ratings_core.front.sources import ONE_ANSWER, in_python, part_of, part_of_file, rules_in_python
 from ratings_core.methods.method import Takes
@@ -203,16 +204,22 @@ class Read:
         """Rate by a method. Arguments and errors as of `rate`; interval_seconds: None for no intervals."""
         if "slice_by" in options:
             raise InputError("slice_by", options["slice_by"], ONE_ANSWER)
-        _check_buckets(method, options, bucket_seconds)
+        check_buckets(method, options, bucket_seconds)
         if method in RATERS:
             rating, uncounted = _folded(self, method, options, interval_seconds), dict[str, int]()
         else:
-            problem, uncounted = self._problem(method, bucket_seconds, clustered=interval_seconds is not None)
+            problem, uncounted = self.problem_of(method, bucket_seconds, clustered=interval_seconds is not None)
             rating = solved(method, problem, options, interval_seconds)
-        of_rows: dict[str, object] = {"left_out": {**self.left_out, **uncounted}, "notes": self._notes(method)}
+        of_rows: dict[str, object] = {"left_out": {**self.left_out, **uncounted}, "notes": [*self.notes(method), *self._few(rating)]}
         return replace(rating, extra={**rating.extra, **{name: value for name, value in of_rows.items() if value}})
 
-    def _notes(self, method: str) -> list[str]:
+    def _few(self, rating: Rating) -> list[str]:
+        """What a user should know about a leader of few games."""
+        if self.part is None or not isinstance(self.part.columns, Games):
+            return []
+        return few_games_lead(rating.names, rating.ratings, rating.ranking, rating.games, by_age="recency" in rating.extra)
+
+    def notes(self, method: str) -> list[str]:
         """What a user should know about how the rows were used."""
         notes = [f"column {column}: {in_python(use)}" for column, use in self.remarks.items()]
         if method not in RATERS or self.part is None or self.part.timed is None or not self.part.timed.any():
@@ -234,7 +241,7 @@ class Read:
             rule = f"must be left out for {method}, which does not use them; contextual_bradley_terry does"
             raise InputError("features", [one.text for one in self.reading.features], rule)
 
-    def _problem(self, method: str, bucket_seconds: float | None, *, clustered: bool) -> tuple[Problem, dict[str, int]]:
+    def problem_of(self, method: str, bucket_seconds: float | None, *, clustered: bool) -> tuple[Problem, dict[str, int]]:
         """The problem that a solved method takes, and reason -> number of games that it does not count."""
         if bucket_seconds is not None and (self.part is None or self.part.features is not None):
             raise InputError("bucket_seconds", bucket_seconds, "must be left out: only games without features are counted by time")
@@ -255,7 +262,7 @@ class Read:
         return counted.problem(), counted.left_out
 
 
-def _check_buckets(method: str, options: Mapping[str, Value], bucket_seconds: float | None) -> None:
+def check_buckets(method: str, options: Mapping[str, Value], bucket_seconds: float | None) -> None:
     """Raise `InputError` for time buckets that nothing counts in."""
     if bucket_seconds is None:
         return

@@ -12,7 +12,7 @@ from ratings_core.errors import InputError
 from ratings_core.front.figures import add_title, figure
 from ratings_core.front.names import name_of
 from ratings_core.front.release import release
-from ratings_core.front.remarks import remarks, unrated_because
+from ratings_core.front.remarks import left_out_lines, remarks, unrated_because
 from ratings_core.front.tables import drawn, drawn_html, not_shown, number
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats
@@ -206,8 +206,7 @@ class Rating:
     def _more(self) -> list[str]:
         """Lines below the table: agents that it omits, agents without a rating and why, and further findings."""
         lines = not_shown(len(self), SHOWN)
-        lines += [f"left out: {count}, {reason}" for reason, count in self.extra.get("left_out", {}).items()]
-        lines += self._remarks()
+        lines += [*left_out_lines(self.extra.get("left_out", {})), *self._remarks()]
         if (why := self.extra.get("no_intervals_because")) is not None:
             lines.append(f"no intervals: {why}")
         return lines

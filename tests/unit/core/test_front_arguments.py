@@ -191,3 +191,24 @@ def test_a_prediction_says_which_agent_has_no_rating_and_why() -> None:
     with pytest.raises(InputError, match="must be in the group of a: wins do not compare agents of different groups") as raised:
         rating.predict("a", "x")
     assert (raised.value.argument, raised.value.value) == ("second", "x")
+
+
+def test_a_leader_of_few_games_is_said_also_where_games_lose_weight() -> None:
+    days = [f"2026-01-{day:02}" for day in range(1, 21)]
+    games: dict[str, list[str]] = {"first": [], "second": [], "winner": [], "date": []}
+    for day in days:
+        for first, second in (("x", "y"), ("y", "z"), ("z", "x")) * 4:
+            for name, cell in zip(games, (first, second, first, day), strict=True):
+                games[name].append(cell)
+    new = [("new", "x", "x", days[0]), *[("new", "x", "new", days[-1])] * 2]
+    table = {name: [*column, *(row[at] for row in new)] for at, (name, column) in enumerate(games.items())}
+    plain, recent = rate(table), rate(table, half_life=3.0, bucket_seconds=86400.0)
+    assert "new leads on few games: 3, where agents have 121.5 on average" in str(plain).splitlines()
+    weight = recent.games[recent.names.index("new")]
+    said = f"new leads on few games: {weight:.4g}, where agents have {recent.games.mean():.4g} on average, weighted by age"
+    assert 2 < weight < 3
+    assert said in str(recent).splitlines()
+    both = compare(table, ["bradley_terry", "elo"], options={"bradley_terry": {"half_life": 3.0}}, bucket_seconds=86400.0)
+    assert f"bradley_terry: {said}" in str(both).splitlines()
+    assert "few games" not in str(rate(games))
+    assert "few games" not in str(rate([("a", "b"), ("b", "c"), ("a", "c"), ("c", "a")]))

@@ -45,7 +45,7 @@ LIBRARY = (
     ("margins",),
     ("problems", "analysis"),
     ("methods",),
-    ("reference",),
+    ("reference", "findings"),
     ("front",),
     ("precompile",),
 )
