@@ -76,13 +76,15 @@ def insight(
 ) -> Insight:
     """Find what ratings do not show: cycles, copies, weakly connected agents, how far results are from an order, and what decides the top.
 
-    The findings are those of `equirank insight` that outcomes determine. The order of the rows does not matter.
+    The findings are those of `equirank insight` that outcomes determine: look-alike names, forecasts, and what needs boards are left out
+    (so `connectivity.leaders`, `top.elsewhere` and `top.unrated_by` are empty). The order of the rows does not matter.
 
     Args:
         games: Games in one of the forms that `rate` takes, or scores (a file, or `TaskScores`).
         columns: Role -> column, as in `rate`.
         reading: Further options for reading a table or a file.
-        half_life: Number of time buckets after which a game has half its weight; 0: equal weights.
+        half_life: Number of time buckets after which a game has half its weight; 0: equal weights. Cycles of games of unequal weights are
+            not tested against chance, and `top` does not apply.
         bucket_seconds: Width of the time buckets in seconds; None for no buckets. It is refused without `half_life`.
 
     Raises:
@@ -92,10 +94,12 @@ def insight(
     source = read(games, with_columns(reading, columns, ()))
     half_life = checks.number("half_life", half_life, low=0.0)
     check_buckets(_PAIRS, {"half_life": half_life} if half_life else {}, bucket_seconds)
+    if source.part is not None and source.part.features is not None:
+        raise InputError("features", [one.text for one in reading.features], "must be left out: an insight does not use features")
     problem, uncounted = source.problem_of(_PAIRS, bucket_seconds, clustered=False)
-    problem, _ = recent(problem, {"half_life": half_life})
     if not isinstance(problem, GamesInput | ScoresInput):
-        raise InputError("games", type(problem).__name__, "must be games or scores: margins and ballots do not have single outcomes")
+        raise InputError("games", source.kind, "must be games or scores: margins and ballots do not have single outcomes")
+    problem, _ = recent(problem, {"half_life": half_life})
     outcomes = 0 if source.part is None else len(source.part) - sum(uncounted.values())
     found = of_outcomes(problem, outcomes)
     remarks = (*left_out_lines({**source.left_out, **uncounted}), *source.notes(_PAIRS))

@@ -28,12 +28,13 @@ from ratings_core.methods.registry import METHODS, find
 from ratings_core.methods.separate import separate_groups
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
-from ratings_core.problems.inputs import Problem
+from ratings_core.problems.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
 from ratings_core.ranking import Ranking
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally
 
 _ARGUMENTS: Final = ("columns", "features", "reading", "bucket_seconds", "intervals", "interval_seconds", "sort")
+_WORDS: Final[Mapping[type, str]] = {ScoresInput: "scores", MarginsInput: "margins", ProfileInput: "ballots"}
 INTERVAL_SECONDS: Final = 60.0
 """Default time limit of draws or refits for intervals, in seconds."""
 NO_HALF_LIFE: Final = "must be left out without half_life, the number of time buckets after which a result has half its weight"
@@ -190,6 +191,13 @@ class Read:
     left_out: Mapping[str, int]
     remarks: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> str:
+        """What it holds, in a word for errors."""
+        if self.part is not None:
+            return "games" if isinstance(self.part.columns, Games) else "scores"
+        return _WORDS.get(type(self.problem), "games")
+
     def sorted_by_time(self) -> "Read":
         """The same with games in the order of their times. Raises `InputError` if not every row has a time, or if there are no games."""
         from ratings_core.formats.reading import in_order_of_time  # noqa: PLC0415 - loads Arrow, which tuples do not need
@@ -231,7 +239,7 @@ class Read:
     def games(self, method: str) -> Games:
         """The single games, for an online method. Raises `InputError` if there are none."""
         if self.part is None or not isinstance(self.part.columns, Games):
-            raise InputError("method", method, "must be a solved method: online methods rate games, not scores, margins or ballots")
+            raise InputError("games", self.kind, f"must be games for {method}: online methods rate games, not scores, margins or ballots")
         if self.part.features is not None:
             raise InputError("features", [one.text for one in self.reading.features], f"must be left out for {method}, an online method")
         return self.part.columns

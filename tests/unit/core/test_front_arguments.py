@@ -13,7 +13,9 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.columns.duels import duels
 from ratings_core.errors import InputError
 from ratings_core.formats.options import ReadOptions
+from ratings_core.front.remarks import few_games_lead
 from ratings_core.online import RATERS
+from ratings_core.ranking import Ranking
 
 DAYS = [f"2026-01-0{day}" for day in range(1, 7)]
 GAMES: dict[str, Any] = {
@@ -212,3 +214,9 @@ def test_a_leader_of_few_games_is_said_also_where_games_lose_weight() -> None:
     assert f"bradley_terry: {said}" in str(both).splitlines()
     assert "few games" not in str(rate(games))
     assert "few games" not in str(rate([("a", "b"), ("b", "c"), ("a", "c"), ("c", "a")]))
+
+
+def test_several_leaders_of_few_games_are_one_line() -> None:
+    ratings, games = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]), np.array([1.0, 2.0, 3.0, 4.0, 100.0, 100.0])
+    lines = few_games_lead("abcdef", ratings, Ranking.from_scores(ratings), games, by_age=False)
+    assert lines == ["a, b, c and 1 more lead on few games: 1 to 4, where agents have 35 on average"]

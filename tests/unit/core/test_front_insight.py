@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ratings_core import insight
+from ratings_core import Online, insight
 from ratings_core.errors import InputError
 from ratings_core.findings.report import of_outcomes
+from ratings_core.formats.features import Feature
 from ratings_core.formats.options import ReadOptions
 from tests.support.insight import NAMES, OUTCOMES, WINS, games
 
@@ -34,6 +35,7 @@ def test_it_prints_words() -> None:
     html = found._repr_html_()
     assert "rock-copy &gt; scissors" in html
     assert "<th>finding</th>" in html
+    assert "agents are linked<br>weakly connected" in insight([("a", "b"), ("b", "a")])._repr_html_()
 
 
 def test_it_takes_the_words_of_rate_and_says_the_same_of_rows() -> None:
@@ -78,8 +80,16 @@ def test_arguments_without_an_effect_are_refused(arguments: dict[str, Any], word
 def test_margins_have_no_insight(tmp_path: Path) -> None:
     path = tmp_path / "margins.csv"
     path.write_text(",a,b\na,0,1\nb,-1,0\n")
-    with pytest.raises(InputError, match="must be games or scores"):
+    with pytest.raises(InputError, match=r"games must be games or scores: .*, got 'margins'"):
         insight(path)
+    with pytest.raises(InputError, match=r"games must be games for elo: .*, got 'margins'"):
+        Online("elo").learn_many(path)
+
+
+def test_features_are_refused_as_an_insight_has_no_method() -> None:
+    table = {"first": ["a", "b"], "second": ["b", "a"], "result": [1, 1], "x": [1.0, 2.0]}
+    with pytest.raises(InputError, match="features must be left out: an insight does not use features, got"):
+        insight(table, reading=ReadOptions(features=(Feature.parsed("x"),)))
 
 
 def test_too_few_results_are_said() -> None:

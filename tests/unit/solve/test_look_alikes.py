@@ -56,7 +56,7 @@ def test_findings_of_earlier_versions_say_so() -> None:
     assert "earlier version" in str(Findings.__struct_defaults__[0].not_applicable)
 
 
-def test_the_words_names_who_looks_alike() -> None:
+def test_words_name_who_looks_alike() -> None:
     group = [LookAlike(agent="paypal", activity=9, characters=[]), LookAlike(agent="p\u0430ypal", activity=1, characters=["U+0430"])]
     [line] = words._look_alikes(LookAlikes(groups=[group], groups_total=1))
     assert line == "names look alike: paypal (activity 9, plain ASCII); p\u0430ypal (activity 1, U+0430)"
@@ -65,5 +65,5 @@ def test_the_words_names_who_looks_alike() -> None:
     assert (len(many), many[-1]) == (6, "and 26 more groups")
 
 
-def test_the_words_says_how_near_clones_would_have_to_be() -> None:
+def test_words_say_how_near_clones_would_have_to_be() -> None:
     assert list(words._clones(Clones(radius=0.05))) == ["none: no near copies within 0.05; weakly connected agents are not compared"]
