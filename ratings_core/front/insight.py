@@ -97,9 +97,9 @@ def insight(
     if source.part is not None and source.part.features is not None:
         raise InputError("features", [one.text for one in reading.features], "must be left out: an insight does not use features")
     problem, uncounted = source.problem_of(_PAIRS, bucket_seconds, clustered=False)
+    problem, _ = recent(problem, {"half_life": half_life})
     if not isinstance(problem, GamesInput | ScoresInput):
         raise InputError("games", source.kind, "must be games or scores: margins and ballots do not have single outcomes")
-    problem, _ = recent(problem, {"half_life": half_life})
     outcomes = 0 if source.part is None else len(source.part) - sum(uncounted.values())
     found = of_outcomes(problem, outcomes)
     remarks = (*left_out_lines({**source.left_out, **uncounted}), *source.notes(_PAIRS))

@@ -34,7 +34,7 @@ from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally
 
 _ARGUMENTS: Final = ("columns", "features", "reading", "bucket_seconds", "intervals", "interval_seconds", "sort")
-_WORDS: Final[Mapping[type, str]] = {ScoresInput: "scores", MarginsInput: "margins", ProfileInput: "ballots"}
+_KINDS: Final[Mapping[type, str]] = {ScoresInput: "scores", MarginsInput: "margins", ProfileInput: "ballots"}
 INTERVAL_SECONDS: Final = 60.0
 """Default time limit of draws or refits for intervals, in seconds."""
 NO_HALF_LIFE: Final = "must be left out without half_life, the number of time buckets after which a result has half its weight"
@@ -196,7 +196,7 @@ class Read:
         """What it holds, in a word for errors."""
         if self.part is not None:
             return "games" if isinstance(self.part.columns, Games) else "scores"
-        return _WORDS.get(type(self.problem), "games")
+        return _KINDS.get(type(self.problem), "games")
 
     def sorted_by_time(self) -> "Read":
         """The same with games in the order of their times. Raises `InputError` if not every row has a time, or if there are no games."""
