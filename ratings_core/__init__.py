@@ -5,6 +5,7 @@ The front door:
 - `rate(games, method, ...)`: ratings by any method, from a data frame, a table, a file or tuples.
 - `compare(games, methods)`: several methods, and how far their rankings differ.
 - `scoreboard(games)`: which method predicts the games best, each from earlier games only.
+- `insight(games)`: cycles, copies, weakly connected agents, and what decides the top.
 - `predict(games, a, b)`: the expected score of a against b.
 - `Online(method)`: an online method that learns game by game.
 - Each method is a function too: ``maximal_lottery(games, **options)`` is ``rate(games, "maximal_lottery", **options)``.
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ratings_core.errors import InputError, SolverError
     from ratings_core.formats.options import ReadOptions
     from ratings_core.front.compare import Comparison, compare
+    from ratings_core.front.insight import Insight, insight
     from ratings_core.front.online import Online
     from ratings_core.front.rate import predict, rate
     from ratings_core.front.rating import Rating
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "InputError",
+    "Insight",
     "Online",
     "Rating",
     "ReadOptions",
     "Scoreboard",
     "SolverError",
     "compare",
+    "insight",
     "predict",
     "rate",
     "scoreboard",
@@ -44,12 +48,14 @@ __all__ = [
 _MODULES: Final = {
     "Comparison": "front.compare",
     "InputError": "errors",
+    "Insight": "front.insight",
     "Online": "front.online",
     "Rating": "front.rating",
     "ReadOptions": "formats.options",
     "Scoreboard": "front.scoreboard",
     "SolverError": "errors",
     "compare": "front.compare",
+    "insight": "front.insight",
     "predict": "front.rate",
     "rate": "front.rate",
     "scoreboard": "front.scoreboard",

@@ -11,15 +11,16 @@ from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.bump_chart import bump_chart, height_of
 from ratings_core.front.figures import add_title
-from ratings_core.front.rate import INTERVAL_SECONDS, NO_HALF_LIFE, checked_method, read, seconds_of, with_columns
+from ratings_core.front.rate import INTERVAL_SECONDS, NO_HALF_LIFE, checked_method, read, seconds_of, sorted_if, with_columns
 from ratings_core.front.rating import SHOWN, Rating
 from ratings_core.front.release import release
-from ratings_core.front.remarks import counted, remarks
+from ratings_core.front.remarks import remarks
 from ratings_core.front.tables import drawn, drawn_html, not_shown, number
 from ratings_core.online import RATERS
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
+from ratings_core.words import counted
 
 METHODS: Final = ("elo", "bradley_terry", "maximal_lottery", "copeland")
 """Methods that are compared by default."""
@@ -51,7 +52,10 @@ class Comparison:
         return self.ratings[method]
 
     def table(self) -> Any:
-        """Rating and rank of each agent by each method as an Arrow table, in the order of the first method. Unrated: rank null."""
+        """Rating and rank of each agent by each method as an Arrow table, in the order of the first method. Unrated: rank null.
+
+        A method with intervals has four more columns: the ends of the rating's interval (`_low`, `_high`), and of the rank's.
+        """
         import pyarrow as pa  # noqa: PLC0415 - takes time to load
 
         order = self._order()
@@ -59,6 +63,8 @@ class Comparison:
         for method, rating in self.ratings.items():
             rank = pa.array(rating.ranking.rank[order], mask=np.isnan(rating.ratings[order]))
             columns |= {f"{method}_rank": rank, method: rating.ratings[order]}
+            ends = {"low": rating.low, "high": rating.high, "rank_low": rating.rank_low, "rank_high": rating.rank_high}
+            columns |= {f"{method}_{name}": values[order] for name, values in ends.items() if values is not None}
         return pa.table(columns, metadata={"equirank_version": release()})
 
     def plot(self, agents: int = SHOWN) -> Any:
@@ -120,22 +126,45 @@ class Comparison:
                 said.setdefault(line, []).append(method)
         return [line if len(of) == len(self.ratings) else f"{', '.join(of)}: {line}" for line, of in said.items()]
 
+    @property
+    def _level(self) -> float | None:
+        """Probability of the intervals; None if no method has intervals."""
+        return next((rating.level for rating in self.ratings.values() if rating.level is not None), None)
+
     def _title(self) -> str:
-        return f"{counted(len(self.ratings), 'method')} on {counted(len(self.names), 'agent')}"
+        level = "" if self._level is None else f": ranks, with {100 * self._level:g} % intervals (table() has the ratings)"
+        return f"{counted(len(self.ratings), 'method')} on {counted(len(self.names), 'agent')}{level}"
 
     def _heads(self) -> list[str]:
-        return ["agent", *(head for method in self.ratings for head in (method, "rank"))]
+        return ["agent", *(head for method in self.ratings for head in ((method, "rank") if self._level is None else (method,)))]
 
     def _rows(self) -> list[list[str]]:
-        shown = self._order()[:SHOWN]
-        columns = [(rating.ratings, _ranks(rating)) for rating in self.ratings.values()]
-        return [[self.names[i], *(cell for values, ranks in columns for cell in _cells(values[i], ranks[i]))] for i in shown]
+        """Rating and rank by each method. With intervals, ranks alone: five methods then fit into 80 columns."""
+        columns = [cells for rating in self.ratings.values() for cells in self._columns(rating)]
+        return [[self.names[i], *(cells[i] for cells in columns)] for i in self._order()[:SHOWN]]
+
+    def _columns(self, rating: Rating) -> list[list[str]]:
+        ranks = _ranks(rating)
+        if self._level is None:
+            return [list(map(number, rating.ratings.tolist())), [_rank_text(rank) for rank in ranks]]
+        if rating.rank_low is None or rating.rank_high is None:
+            return [[_rank_text(rank) for rank in ranks]]
+        return [list(map(_rank_text, ranks, rating.rank_low.tolist(), rating.rank_high.tolist()))]
+
+    def _without_intervals(self) -> Iterator[str]:
+        """Lines about methods without intervals, if others have them, and about those whose intervals could not be made."""
+        without = {method: rating for method, rating in self.ratings.items() if rating.level is None}
+        if (online := [method for method in without if method in RATERS]) and self._level is not None:
+            yield f"{', '.join(online)}: no intervals, as of all online methods"
+        for method, rating in without.items():
+            if (why := rating.extra.get("no_intervals_because")) is not None:
+                yield f"{method}: no intervals: {why}"
 
     def _more(self) -> list[str]:
         methods = list(self.ratings)
         lines = not_shown(len(self.names), SHOWN)
         lines += [f"{method} ties {tied}; a pair that only one method ties counts half" for method, tied in self._mostly_tied()]
-        lines += self._remarks()
+        lines += [*self._remarks(), *self._without_intervals()]
         pairs = [
             f"{first} and {second} " + ("-" if np.isnan(self.distances[i, j]) else f"{100 * self.distances[i, j]:.1f} %")
             for i, first in enumerate(methods)
@@ -152,8 +181,11 @@ def _ranks(rating: Rating) -> list[int | None]:
     return [None if without else rank for rank, without in zip(rating.ranking.rank.tolist(), unrated, strict=True)]
 
 
-def _cells(rating: float, rank: int | None) -> tuple[str, str]:
-    return (number(rating), "-" if rank is None else str(rank))
+def _rank_text(rank: int | None, low: int | None = None, high: int | None = None) -> str:
+    """A rank, with the ends of its interval if they are given: `3 (2-5)`."""
+    if rank is None:
+        return "-"
+    return str(rank) if low is None or high is None else f"{rank} ({low}-{high})"
 
 
 def compare(
@@ -177,7 +209,8 @@ def compare(
         reading: Further options for reading a table or a file.
         options: Method -> its options.
         bucket_seconds: Width of the time buckets in seconds, in which `half_life` among the options of a method counts.
-        intervals: Whether results of solved methods get 95 % intervals, as in `rate`. Online methods have none.
+        intervals: Whether results of solved methods get 95 % intervals, as in `rate`. The printed table then shows ranks with their
+            intervals, such as `3 (2-5)`, and no ratings. Online methods have none.
         interval_seconds: Time limit of draws or refits of each method in seconds.
         sort: Whether online methods take games in the order of their times, as in `rate`.
 
@@ -197,8 +230,7 @@ def compare(
     buckets = {method: bucket_seconds for method in known if "half_life" in given.get(method, {})}
     if bucket_seconds is not None and not buckets:
         raise InputError("bucket_seconds", bucket_seconds, NO_HALF_LIFE)
-    source = read(games, with_columns(reading, columns, ()))
-    source = source.sorted_by_time() if checks.switch("sort", sort) else source
+    source = sorted_if(sort, read(games, with_columns(reading, columns, ())))
     rated = {method: source.rated(method, given.get(method, {}), buckets.get(method), limits[method]) for method in known}
     return Comparison(rated, _distances(list(rated.values())))
 

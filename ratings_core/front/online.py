@@ -1,5 +1,6 @@
 """Online methods game by game, for programs that learn and predict in turn."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -14,14 +15,15 @@ from ratings_core.errors import InputError
 from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.counted import batch_of
 from ratings_core.front.names import name_of
+from ratings_core.front.rate import read, sorted_if, with_columns
 from ratings_core.front.raters import rater_of
 from ratings_core.front.rating import Rating
-from ratings_core.front.remarks import counted
-from ratings_core.front.sources import part_of, won_by
+from ratings_core.front.sources import won_by
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
 from ratings_core.records.roster import Roster
+from ratings_core.words import counted
 
 
 class Online:
@@ -72,15 +74,24 @@ class Online:
         self._fold(duels(home, away, won, weight=np.array([weight], np.float64), time=np.array([time], np.float64)))
         return self
 
-    def learn_many(self, games: Any, reading: ReadOptions = PLAIN) -> "Online":
-        """Learn from games in their order. games: in one of the forms that `rate` takes. Returns the learner itself."""
-        part = part_of(games, reading)
-        columns = part.columns
-        if part.features is not None:
-            raise InputError("features", [one.text for one in reading.features], f"must be left out for {self.method}, an online method")
-        if not isinstance(columns, Games):
-            raise InputError("games", "scores", "must be games: online methods do not rate scores")
-        self._fold(columns)
+    def learn_many(
+        self, games: Any, *, columns: Mapping[str, str] | None = None, reading: ReadOptions = PLAIN, sort: bool = False
+    ) -> "Online":
+        """Learn from games in their order. The arguments are those of `rate`, and mean the same.
+
+        Args:
+            games: Games in one of the forms that `rate` takes.
+            columns: Role -> column, for columns of a table without a usual header.
+            reading: Further options for reading a table or a file, such as what words for results mean.
+            sort: Whether these games are taken in the order of their times, instead of that of the rows.
+
+        Returns:
+            The learner itself.
+
+        Raises:
+            InputError: The games are none, or a value breaks a rule.
+        """
+        self._fold(sorted_if(sort, read(games, with_columns(reading, columns, ()))).games(self.method))
         return self
 
     def predict_one(self, first: str | int, second: str | int) -> float:

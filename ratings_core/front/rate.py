@@ -20,6 +20,7 @@ from ratings_core.formats.roles import Roles
 from ratings_core.front.counted import Counted, CountedFeatures, Counting, batch_of
 from ratings_core.front.raters import rater_of
 from ratings_core.front.rating import Rating
+from ratings_core.front.remarks import few_games_lead
 from ratings_core.front.solved import solved
 from ratings_core.front.sources import ONE_ANSWER, in_python, part_of, part_of_file, rules_in_python
 from ratings_core.methods.method import Takes
@@ -27,12 +28,13 @@ from ratings_core.methods.registry import METHODS, find
 from ratings_core.methods.separate import separate_groups
 from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
-from ratings_core.problems.inputs import Problem
+from ratings_core.problems.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
 from ratings_core.ranking import Ranking
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally
 
 _ARGUMENTS: Final = ("columns", "features", "reading", "bucket_seconds", "intervals", "interval_seconds", "sort")
+_KINDS: Final[Mapping[type, str]] = {ScoresInput: "scores", MarginsInput: "margins", ProfileInput: "ballots"}
 INTERVAL_SECONDS: Final = 60.0
 """Default time limit of draws or refits for intervals, in seconds."""
 NO_HALF_LIFE: Final = "must be left out without half_life, the number of time buckets after which a result has half its weight"
@@ -82,8 +84,8 @@ def rate(
     checked_method(method)
     _check_names(options)
     seconds = seconds_of(intervals, interval_seconds)
-    source = read(games, with_columns(reading, columns, features))
-    return (source.sorted_by_time() if checks.switch("sort", sort) else source).rated(method, options, bucket_seconds, seconds)
+    source = sorted_if(sort, read(games, with_columns(reading, columns, features)))
+    return source.rated(method, options, bucket_seconds, seconds)
 
 
 def _check_names(options: Mapping[str, Value]) -> None:
@@ -166,6 +168,11 @@ def read(source: Any, reading: ReadOptions = PLAIN) -> "Read":
     return Read(part_of(source, reading, counts), None, reading, counts.left_out, counts.remarks)
 
 
+def sorted_if(sort: object, source: "Read") -> "Read":
+    """The source, with games in the order of their times if that is wanted. Raises `InputError` as `Read.sorted_by_time`."""
+    return source.sorted_by_time() if checks.switch("sort", sort) else source
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """A source that was read: a part with outcomes, or a problem without single outcomes.
@@ -184,6 +191,13 @@ class Read:
     left_out: Mapping[str, int]
     remarks: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> str:
+        """What it holds, in a word for errors."""
+        if self.part is not None:
+            return "games" if isinstance(self.part.columns, Games) else "scores"
+        return _KINDS.get(type(self.problem), "games")
+
     def sorted_by_time(self) -> "Read":
         """The same with games in the order of their times. Raises `InputError` if not every row has a time, or if there are no games."""
         from ratings_core.formats.reading import in_order_of_time  # noqa: PLC0415 - loads Arrow, which tuples do not need
@@ -198,16 +212,22 @@ class Read:
         """Rate by a method. Arguments and errors as of `rate`; interval_seconds: None for no intervals."""
         if "slice_by" in options:
             raise InputError("slice_by", options["slice_by"], ONE_ANSWER)
-        _check_buckets(method, options, bucket_seconds)
+        check_buckets(method, options, bucket_seconds)
         if method in RATERS:
             rating, uncounted = _folded(self, method, options, interval_seconds), dict[str, int]()
         else:
-            problem, uncounted = self._problem(method, bucket_seconds, clustered=interval_seconds is not None)
+            problem, uncounted = self.problem_of(method, bucket_seconds, clustered=interval_seconds is not None)
             rating = solved(method, problem, options, interval_seconds)
-        of_rows: dict[str, object] = {"left_out": {**self.left_out, **uncounted}, "notes": self._notes(method)}
+        of_rows: dict[str, object] = {"left_out": {**self.left_out, **uncounted}, "notes": [*self.notes(method), *self._few(rating)]}
         return replace(rating, extra={**rating.extra, **{name: value for name, value in of_rows.items() if value}})
 
-    def _notes(self, method: str) -> list[str]:
+    def _few(self, rating: Rating) -> list[str]:
+        """What a user should know about a leader of few games."""
+        if self.part is None or not isinstance(self.part.columns, Games):
+            return []
+        return few_games_lead(rating.names, rating.ratings, rating.ranking, rating.games, by_age="recency" in rating.extra)
+
+    def notes(self, method: str) -> list[str]:
         """What a user should know about how the rows were used."""
         notes = [f"column {column}: {in_python(use)}" for column, use in self.remarks.items()]
         if method not in RATERS or self.part is None or self.part.timed is None or not self.part.timed.any():
@@ -219,7 +239,7 @@ class Read:
     def games(self, method: str) -> Games:
         """The single games, for an online method. Raises `InputError` if there are none."""
         if self.part is None or not isinstance(self.part.columns, Games):
-            raise InputError("method", method, "must be a solved method: online methods rate games, not scores, margins or ballots")
+            raise InputError("games", self.kind, f"must be games for {method}: online methods rate games, not scores, margins or ballots")
         if self.part.features is not None:
             raise InputError("features", [one.text for one in self.reading.features], f"must be left out for {method}, an online method")
         return self.part.columns
@@ -229,7 +249,7 @@ class Read:
             rule = f"must be left out for {method}, which does not use them; contextual_bradley_terry does"
             raise InputError("features", [one.text for one in self.reading.features], rule)
 
-    def _problem(self, method: str, bucket_seconds: float | None, *, clustered: bool) -> tuple[Problem, dict[str, int]]:
+    def problem_of(self, method: str, bucket_seconds: float | None, *, clustered: bool) -> tuple[Problem, dict[str, int]]:
         """The problem that a solved method takes, and reason -> number of games that it does not count."""
         if bucket_seconds is not None and (self.part is None or self.part.features is not None):
             raise InputError("bucket_seconds", bucket_seconds, "must be left out: only games without features are counted by time")
@@ -250,7 +270,7 @@ class Read:
         return counted.problem(), counted.left_out
 
 
-def _check_buckets(method: str, options: Mapping[str, Value], bucket_seconds: float | None) -> None:
+def check_buckets(method: str, options: Mapping[str, Value], bucket_seconds: float | None) -> None:
     """Raise `InputError` for time buckets that nothing counts in."""
     if bucket_seconds is None:
         return

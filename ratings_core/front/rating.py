@@ -12,10 +12,11 @@ from ratings_core.errors import InputError
 from ratings_core.front.figures import add_title, figure
 from ratings_core.front.names import name_of
 from ratings_core.front.release import release
-from ratings_core.front.remarks import counted, remarks
+from ratings_core.front.remarks import left_out_lines, remarks, unrated_because
 from ratings_core.front.tables import drawn, drawn_html, not_shown, number
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats
+from ratings_core.words import counted
 
 SHOWN: Final = 20
 """Number of agents that a printed result shows."""
@@ -111,14 +112,18 @@ class Rating:
         """Expected score of the first agent against the second one, from 0 to 1; a tie counts 1/2.
 
         Raises:
-            InputError: An agent is unknown or has no rating, or the method predicts nothing.
+            InputError: An agent is unknown or has no rating, no chain of games compares both, or the method predicts nothing.
         """
         if self.expects is None:
             raise InputError("method", self.method, "must be a method that predicts results, such as bradley_terry or elo")
-        score = self.expects(self._id("first", first), self._id("second", second))
-        if not np.isfinite(score):
-            raise InputError("first, second", (first, second), "must be agents that the data compare")
-        return score
+        ids = self._id("first", first), self._id("second", second)
+        score = self.expects(*ids)
+        if np.isfinite(score):
+            return score
+        for argument, agent, i in zip(("first", "second"), (first, second), ids, strict=True):
+            if np.isnan(self.ratings[i]):
+                raise InputError(argument, agent, f"must be an agent with a rating; of those without one: {unrated_because(self.extra)}")
+        raise InputError("second", second, f"must be in the group of {self.names[ids[0]]}: wins do not compare agents of different groups")
 
     def table(self) -> Any:
         """The rows as an Arrow table, best agent first. `.to_pandas()` and `polars.from_arrow` make data frames of it.
@@ -170,7 +175,10 @@ class Rating:
         what = f"rating, with its {100 * (self.level or 0):g} % interval" if known else "rating"
         add_title(drawing, f"{self.method} of {shown}", self._remarks(), height=180 + 22 * len(rows))
         return drawing.update_layout(
-            xaxis_title=what, template="simple_white", margin={"l": 10, "r": 20}, yaxis={"automargin": True, "type": "category"}
+            xaxis_title=what,
+            template="simple_white",
+            margin={"l": 10, "r": 20},
+            yaxis={"automargin": True, "type": "category", "range": [-0.8, len(rows) - 0.2]},
         )
 
     def __str__(self) -> str:
@@ -198,8 +206,7 @@ class Rating:
     def _more(self) -> list[str]:
         """Lines below the table: agents that it omits, agents without a rating and why, and further findings."""
         lines = not_shown(len(self), SHOWN)
-        lines += [f"left out: {count}, {reason}" for reason, count in self.extra.get("left_out", {}).items()]
-        lines += self._remarks()
+        lines += [*left_out_lines(self.extra.get("left_out", {})), *self._remarks()]
         if (why := self.extra.get("no_intervals_because")) is not None:
             lines.append(f"no intervals: {why}")
         return lines

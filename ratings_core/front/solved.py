@@ -12,13 +12,13 @@ from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_interva
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import SolverError
 from ratings_core.front.rating import Rating
-from ratings_core.front.remarks import counted
 from ratings_core.methods.method import Rated
 from ratings_core.methods.refits import LEVEL, Refits, around, reach_of, sample
 from ratings_core.methods.registry import Taken, ranking_of, taken
 from ratings_core.methods.resampling import assumed, has_differences, normal_reach, possible_ratings, resampling
 from ratings_core.options import Value
 from ratings_core.problems.inputs import GamesInput, PairsInput, Problem
+from ratings_core.words import counted
 
 _NORMAL: Final = frozenset({"bradley_terry", "davidson"})
 """Methods with normal intervals, which need no replicates."""

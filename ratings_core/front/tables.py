@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from ratings_core.front.remarks import counted
+from ratings_core.words import counted
 
 _WIDEST: Final = 60
 """Largest number of characters of a name in a table as text. With one name of 256, which is allowed, every row would wrap in a terminal."""
@@ -33,11 +33,15 @@ def cut(text: str, widest: int) -> str:
 
 
 def drawn_html(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], more: Iterable[str]) -> str:
-    """The same table as HTML, for notebooks."""
+    """The same table as HTML, for notebooks. A cell can have several lines."""
     head = "".join(f"<th>{html.escape(one)}</th>" for one in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in rows)
     below = "".join(f"<p>{html.escape(line)}</p>" for line in more)
     return f"<p><b>{html.escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{below}"
+
+
+def _cell(text: str) -> str:
+    return html.escape(text).replace("\n", "<br>")
 
 
 def not_shown(agents: int, shown: int) -> list[str]:

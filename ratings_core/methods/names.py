@@ -1,4 +1,4 @@
-"""Names of all methods and of replicates. This module imports nothing, so that a program that needs one method loads only that one."""
+"""Names of all methods. This module imports nothing, so that a program that needs one method loads only that one."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -32,8 +32,3 @@ MODULES: Final[Mapping[str, str]] = {
 """Solved method -> the module of `ratings_core.methods` whose tuple `REGISTERED` has it."""
 ONLINE: Final = ("elo", "sco", "fenchel_young", "melo", "weng_lin", "glicko2")
 """Online methods, in the order of `ratings_core.online.RATERS`."""
-
-
-def word_for_replicates(kind: str) -> str:
-    """`draws` for replicates by draws of posterior margins, `refits` for those by refits to resampled data. kind: `Resampling.kind`."""
-    return "draws" if kind == "posterior" else "refits"

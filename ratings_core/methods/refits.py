@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ratings_core.analysis.intervals import Intervals, intervals_of
 from ratings_core.errors import InputError, SolverError
-from ratings_core.methods.names import word_for_replicates
 from ratings_core.methods.registry import Taken, ranking_of
 from ratings_core.methods.resampling import Resampling
 from ratings_core.solution import Floats
+from ratings_core.words import word_for_replicates
 
 LEVEL: Final = 0.95
 LEAST: Final = 32

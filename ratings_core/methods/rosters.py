@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from ratings_core import checks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
@@ -92,5 +93,5 @@ def _named(problem: Problem, text: str) -> Ids | None:
         return None
     ids = {name: i for i, name in enumerate(problem.names)}
     if unknown := [name for name in names if name not in ids]:
-        raise InputError("only_agents", unknown[0], "must name agents of the input")
+        raise InputError("only_agents", unknown[0], f"must name agents of the input{checks.similar(unknown[0], problem.names)}")
     return np.array(sorted(ids[name] for name in names), np.int64)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ratings_core.problems.inputs import GamesInput, PairsInput, ProfileInput, ScoresInput
 from ratings_core.solution import Floats
+from ratings_core.words import amount
 
 _REMEDY: Final = "play more games, or solve with prior=1"
 
@@ -54,15 +55,10 @@ def _said(kind: str, totals: Floats, unit: str, *, alone: bool) -> str:
 
 
 def _all_of_one(total: float, unit: str) -> str:
-    return f"its only {unit}" if total == 1 else f"all its {_number(total)} {unit}s"
+    return f"its only {unit}" if total == 1 else f"all its {amount(total)} {unit}s"
 
 
 def _all_of_each(totals: Floats, unit: str) -> str:
     least, most = totals.min(), totals.max()
-    each = _number(most) if least == most else f"{_number(least)} to {_number(most)}"
+    each = amount(most) if least == most else f"{amount(least)} to {amount(most)}"
     return f"all their {unit}s ({each} each)"
-
-
-def _number(total: float) -> str:
-    """A total weight: all digits of a number of games, four of a sum of weights."""
-    return f"{total:.15g}" if total == round(total) else f"{total:.4g}"

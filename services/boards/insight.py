@@ -2,7 +2,7 @@
 
 import msgspec
 
-from services.boards.findings import Findings
+from ratings_core.findings.records import Findings
 from services.boards.result import PENDING
 from services.boards.store.protocol import INSIGHT
 from services.boards.store.solved import SolvedBoards

@@ -4,7 +4,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from services.boards.findings import Clones, Connectivity, Disagreement, Findings, LookAlike, LookAlikes, Top
+from ratings_core.findings.records import Clones, Connectivity, Disagreement, Findings, LookAlike, LookAlikes, Top
 from services.boards.insight import Insight
 from services.control.details_records import PoolDetails
 

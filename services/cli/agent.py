@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ratings_core.errors import InputError
-from ratings_core.front.remarks import counted
 from ratings_core.records.names import check_name
 from ratings_core.records.times import seconds
+from ratings_core.words import counted
 from services.admin.outcome_ids import with_ids
 from services.backends import open_store
 from services.boards.agent_history import (

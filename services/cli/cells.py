@@ -6,7 +6,7 @@ Programs read JSON instead, which contains everything.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from ratings_core.methods.names import word_for_replicates
+from ratings_core.words import word_for_replicates
 from services.boards.result import AgentRow, Intervals
 from services.cli.fitted import FittedTable, folded, whole
 

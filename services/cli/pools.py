@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ratings_core.errors import InputError
-from ratings_core.front.remarks import counted
+from ratings_core.words import counted
 from services.admin import bans
 from services.admin.log_coverage import check_wish, placed_wish
 from services.backends import open_store

@@ -15,8 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ratings_core.errors import InputError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.front.load import described
-from ratings_core.front.remarks import counted
 from ratings_core.records.times import seconds
+from ratings_core.words import counted
 from services.backends import open_log
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.waiting import await_position

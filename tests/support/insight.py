@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from ratings_core.findings.ranked_board import RankedBoard
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput
 from ratings_core.tallies import PairCounts, PlaceCounts
-from services.boards.ranked_board import RankedBoard
 from services.boards.result import SolvedBoard, SolveResult
 from services.solve.insight import job as insight
 

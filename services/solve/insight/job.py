@@ -11,23 +11,21 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.analysis.insight import insight
+from ratings_core.findings import parts as insight_parts
+from ratings_core.findings import records as findings
+from ratings_core.findings.ranked_board import RankedBoard
+from ratings_core.findings.report import of_outcomes
 from ratings_core.methods import registry
-from ratings_core.methods.rosters import playing
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput
-from services.boards import findings
 from services.boards.evidence import few_outcomes
-from services.boards.ranked_board import RankedBoard
 from services.boards.result import CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.protocol import INSIGHT
 from services.checkpoints.checkpoint import PoolEntry
 from services.control.generations import make_raters
 from services.control.records import ControlState, FoldSettings
 from services.runtime.settings import Provisional
-from services.solve.insight import parts as insight_parts
 from services.solve.insight.look_alikes import look_alikes
-from services.solve.insight.parts import top
 from services.solve.planning.jobs import Job
 from services.solve.planning.ledger import Given, data_of
 from services.state.parts import part
@@ -37,7 +35,6 @@ __all__ = ["COST", "INSIGHT", "alarms", "offered", "online_standings", "solve", 
 
 COST: Final = 4
 """Cost class above the most expensive methods (3), so that insight runs after the methods whose boards it reads."""
-MOST_AGENTS: Final = 100_000
 
 
 def offered(entries: Iterable[PoolEntry], control: ControlState, boards: Mapping[Job, SolvedBoard], log: str) -> dict[Job, Given]:
@@ -78,26 +75,20 @@ def solve(
         SolverError: A computation did not reach its accuracy.
     """
     standings = [board for board in standings if _applies(board.method, problem)]
-    taken = problem.by_name()
-    if isinstance(taken, GamesInput):
-        taken = playing(taken)
-    n = len(taken.names)
-    if n > MOST_AGENTS:
-        taken = taken.take(np.sort(np.argsort(-taken.activity, kind="stable")[:MOST_AGENTS]))
-    parts, divergence = _of_outcomes(taken, outcomes, standings)
+    found = of_outcomes(problem, outcomes, standings)
     report = findings.Findings(
-        agents=len(taken.names),
-        left_out=n - len(taken.names),
-        disagreement=insight_parts.disagreement(standings, n),
+        agents=len(found.taken.names),
+        left_out=found.left_out,
+        disagreement=insight_parts.disagreement(standings, len(found.taken.names) + found.left_out),
         prequential=insight_parts.prequential(sums),
-        look_alikes=look_alikes(taken.names, taken.activity),
-        **parts,
+        look_alikes=look_alikes(found.taken.names, found.taken.activity),
+        **found.parts,
     )
     return SolveResult(
         method=INSIGHT,
         input="scores" if isinstance(problem, ScoresInput) else "games",
         agents=[],
-        certificate=CertificateRow(kind="divergence", value=divergence),
+        certificate=CertificateRow(kind="divergence", value=found.divergence),
         status="optimal",
         seconds=0.0,
         extra=msgspec.to_builtins(report),
@@ -140,34 +131,6 @@ def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arra
     return boards
 
 
-def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequence[RankedBoard]) -> tuple[dict[str, Any], float | None]:
-    """The parts that are computed from outcomes, and the divergence of the decomposition (None if there are too few outcomes)."""
-    if lacking := _too_little(taken):
-        kinds = (findings.Connectivity, findings.Cyclicity, findings.Order, findings.Cycles, findings.Clones, findings.Top)
-        return {kind.__name__.lower(): kind(not_applicable=lacking) for kind in kinds}, None
-    two_sided = isinstance(taken, GamesInput) and bool((taken.places.sides == 2).all())
-    thin = insight_parts.Thin(taken.counts, len(taken.names))
-    weights = insight_parts.other_weights(taken, outcomes)
-    analysis = insight(taken.counts, len(taken.names), two_sided=two_sided, unit_weights=weights is None, radius=insight_parts.RADIUS)
-    order = insight_parts.order(taken)
-    return {
-        "connectivity": insight_parts.connectivity(analysis.connectivity, taken.names, thin, standings),
-        "cyclicity": insight_parts.cyclicity(analysis, order, two_sided=two_sided),
-        "order": order,
-        "cycles": insight_parts.cycles(analysis, taken, weights),
-        "clones": insight_parts.clones(analysis, taken, thin),
-        "top": top(taken, analysis.flip, weights, standings),
-    }, analysis.divergence
-
-
 def _applies(method: str, problem: GamesInput | ScoresInput) -> bool:
     """Whether a problem has results that a method counts. Online methods count all games."""
     return method not in registry.METHODS or registry.uncounted(registry.METHODS[method].takes, problem) is None
-
-
-def _too_little(taken: GamesInput | ScoresInput) -> str:
-    if len(taken.names) < 2:
-        return f"needs two agents at least, there are {len(taken.names)}"
-    if len(taken.counts):
-        return ""
-    return "no task measured two agents" if isinstance(taken, ScoresInput) else registry.NO_PAIRS

@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from ratings_core.findings import records as findings
 from ratings_core.records.names import hidden_character
 from ratings_core.solution import Floats
-from services.boards import findings
 
 _SHOWN: Final = 20
 

@@ -9,10 +9,11 @@ from typing import Final, TypeAlias
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.findings.ranked_board import RankedBoard
+from ratings_core.findings.records import Findings
 from ratings_core.records.roster import Roster
-from services.boards.findings import Findings
 from services.boards.insight import Insight
-from services.boards.ranked_board import RankedBoard
+from services.boards.ranked import ranked
 from services.boards.reading import age
 from services.boards.slice_boards import SliceName
 from services.boards.store.protocol import PoolHead
@@ -66,7 +67,7 @@ def slice_insight(
     pages = [boards.page(head.pool, name.board(method), 0, MOST_AGENTS) for method in boards.methods(head.pool, name)]
     solved = [page[0] for page in pages if page is not None and page[0].generation == entry.generation]
     key = (entry.pool, part, entry.generation, entry.position, entry.digest, *(board.solved_at for board in solved))
-    standings = [RankedBoard.of_board(board) for board in solved if board.result.agents]
+    standings = [ranked(board) for board in solved if board.result.agents]
     found, computed_at = insights.get(key, lambda: (_computed(files, control, entry, standings, limits), now))
     return msgspec.structs.replace(found, age_seconds=age(now, computed_at))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ratings_core.methods.refits import TOP
 from ratings_core.records.roster import Roster
-from services.boards.ranked_board import RankedBoard
+from services.boards.ranked import ranked
 from services.boards.result import VERSION, SolvedBoard, SolveResult
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
@@ -209,6 +209,6 @@ def _insight(
     results = ResultFiles(files.blobs, 1).of_pool(pool.pool, str(parameters["log"]))
     boards = [board for board in results if board.result.method != insight.INSIGHT]
     standings = insight.online_standings(kind, online, arrays, names, pool.position, limits)
-    standings += [RankedBoard.of_board(board) for board in boards if board.generation == pool.generation and board.result.agents]
+    standings += [ranked(board) for board in boards if board.generation == pool.generation and board.result.agents]
     result = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
     return msgspec.structs.replace(result, seconds=time.perf_counter() - begun)

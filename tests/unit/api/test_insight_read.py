@@ -8,11 +8,12 @@ import pytest
 from rich.console import Console
 
 from ratings_core.errors import InputError
-from services.boards.findings import Cyclicity, Disagreement, Disputed, Distance, ThinLeaders
+from ratings_core.findings.records import Cyclicity, Disagreement, Disputed, Distance, ThinLeaders
+from ratings_core.findings.words import _cyclicity, _disagreement, _leaders
 from services.boards.insight import Insight
 from services.boards.reading import board as board_of
 from services.boards.result import CertificateRow, SolvedBoard, SolveResult
-from services.cli.insight import _cyclicity, _disagreement, _leaders, find, none_yet, table
+from services.cli.insight import find, none_yet, table
 from services.runtime.settings import Settings
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of

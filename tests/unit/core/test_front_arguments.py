@@ -13,7 +13,9 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.columns.duels import duels
 from ratings_core.errors import InputError
 from ratings_core.formats.options import ReadOptions
+from ratings_core.front.remarks import few_games_lead
 from ratings_core.online import RATERS
+from ratings_core.ranking import Ranking
 
 DAYS = [f"2026-01-0{day}" for day in range(1, 7)]
 GAMES: dict[str, Any] = {
@@ -143,6 +145,8 @@ def test_a_column_of_times_without_a_time_is_said() -> None:
         (lambda: rate(GAMES, halflife=3.0), "did you mean half_life"),
         (lambda: rate(GAMES, "elo", scael=3.0), "did you mean scale"),
         (lambda: rate(GAMES, "elo").predict("xx", "y"), r"did you mean x\?"),
+        (lambda: rate(GAMES, "copeland", only_agents='["x", "Y"]'), r"only_agents must name agents.*did you mean y\?\), got 'Y'"),
+        (lambda: Online().learn_many(GAMES, columns={"frist": "model_a"}), "did you mean first"),
         (lambda: rate(GAMES, interval_second=3), "such as interval_seconds"),
         (lambda: rate(GAMES, columns={"frist": "model_a"}), "did you mean first"),
         (lambda: rate(GAMES, columns={"time": "dat"}), r"time must be a column of the table.*did you mean date\?"),
@@ -167,3 +171,52 @@ def test_a_misspelt_function_can_be_suggested() -> None:
     with pytest.raises(AttributeError) as raised:
         _ = ratings_core.bradly_terry  # type: ignore[attr-defined]
     assert (raised.value.name, raised.value.obj) == ("bradly_terry", ratings_core)
+
+
+def test_a_learner_takes_the_same_words_for_games_as_rate() -> None:
+    games = {"p": MIXED["model_a"], "q": MIXED["model_b"], "who": ["L", "draw", "L", "q", "L", "draw"], "date": MIXED["date"]}
+    columns, reading = {"first": "p", "second": "q", "winner": "who"}, ReadOptions(values={"L": "first", "q": "second"})
+    for sort in (False, True):
+        learned = Online("elo").learn_many(games, columns=columns, reading=reading, sort=sort).rating()
+        rated = rate(games, "elo", columns=columns, reading=reading, sort=sort)
+        np.testing.assert_array_equal(learned.ratings, rated.ratings)
+    with pytest.raises(InputError, match="sort must be left out: not every row has a time"):
+        Online("elo").learn_many([("x", "y")], sort=True)
+
+
+def test_a_prediction_says_which_agent_has_no_rating_and_why() -> None:
+    rating = rate([("a", "b"), ("b", "a"), ("a", "c"), ("x", "y"), ("y", "x")])
+    for first, second, argument in (("a", "c", "second"), ("c", "a", "first")):
+        with pytest.raises(InputError, match="must be an agent with a rating; of those without one: it lost its only game") as raised:
+            rating.predict(first, second)
+        assert (raised.value.argument, raised.value.value) == (argument, "c")
+    with pytest.raises(InputError, match="must be in the group of a: wins do not compare agents of different groups") as raised:
+        rating.predict("a", "x")
+    assert (raised.value.argument, raised.value.value) == ("second", "x")
+
+
+def test_a_leader_of_few_games_is_said_also_where_games_lose_weight() -> None:
+    days = [f"2026-01-{day:02}" for day in range(1, 21)]
+    games: dict[str, list[str]] = {"first": [], "second": [], "winner": [], "date": []}
+    for day in days:
+        for first, second in (("x", "y"), ("y", "z"), ("z", "x")) * 4:
+            for name, cell in zip(games, (first, second, first, day), strict=True):
+                games[name].append(cell)
+    new = [("new", "x", "x", days[0]), *[("new", "x", "new", days[-1])] * 2]
+    table = {name: [*column, *(row[at] for row in new)] for at, (name, column) in enumerate(games.items())}
+    plain, recent = rate(table), rate(table, half_life=3.0, bucket_seconds=86400.0)
+    assert "new leads on few games: 3, where agents have 121.5 on average" in str(plain).splitlines()
+    weight = recent.games[recent.names.index("new")]
+    said = f"new leads on few games: {weight:.4g}, where agents have {recent.games.mean():.4g} on average, weighted by age"
+    assert 2 < weight < 3
+    assert said in str(recent).splitlines()
+    both = compare(table, ["bradley_terry", "elo"], options={"bradley_terry": {"half_life": 3.0}}, bucket_seconds=86400.0)
+    assert f"bradley_terry: {said}" in str(both).splitlines()
+    assert "few games" not in str(rate(games))
+    assert "few games" not in str(rate([("a", "b"), ("b", "c"), ("a", "c"), ("c", "a")]))
+
+
+def test_several_leaders_of_few_games_are_one_line() -> None:
+    ratings, games = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]), np.array([1.0, 2.0, 3.0, 4.0, 100.0, 100.0])
+    lines = few_games_lead("abcdef", ratings, Ranking.from_scores(ratings), games, by_age=False)
+    assert lines == ["a, b, c and 1 more lead on few games: 1 to 4, where agents have 35 on average"]

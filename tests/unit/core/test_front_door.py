@@ -293,7 +293,7 @@ def test_options_that_do_not_apply_to_one_answer_are_refused(tmp_path: Path) -> 
     table = {"first": ["a", "b"], "second": ["b", "a"], "result": [1, 1], "x": [1.0, 2.0]}
     for call in (
         lambda: rate(table, "elo", features=["x"]),
-        lambda: Online().learn_many(table, ReadOptions(features=(Feature.parsed("x"),))),
+        lambda: Online().learn_many(table, reading=ReadOptions(features=(Feature.parsed("x"),))),
     ):
         with pytest.raises(InputError, match="features must be left out for elo"):
             call()

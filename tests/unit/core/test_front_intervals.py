@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ratings_core import rate
+from ratings_core import compare, rate
 from ratings_core.analysis.rank_intervals import PAIRED_AGENTS, simultaneous_ranks, simultaneous_ranks_of_errors
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
@@ -156,3 +156,22 @@ def test_a_rating_says_what_its_intervals_are_of_and_assume(method: str, options
     assert rating.extra["intervals"] == said
     assert "independent" in rating.extra["assumes"]
     assert "intervals" not in rate([("a", "b"), ("b", "a")], method).extra
+
+
+def test_a_comparison_prints_ranks_with_their_intervals_in_80_columns() -> None:
+    games = [(f"model_{i}", f"model_{j}") for i in range(12) for j in range(12) for _ in range(3 if i < j else 1) if i != j]
+    methods = ["elo", "bradley_terry", "davidson", "maximal_lottery", "copeland"]
+    both = compare(games, methods, intervals=True)
+    title, heads, *rows = str(both).splitlines()
+    assert title.startswith("5 methods on 12 agents: ranks, with 95 % intervals")
+    assert heads.split() == ["agent", *methods]
+    assert max(map(len, (title, heads, *rows[:12]))) <= 80
+    fit = both["bradley_terry"]
+    for row in fit.top(12):
+        line = next(line for line in rows if line.split()[0] == row.agent)
+        assert f" {row.rank} ({row.rank_low}-{row.rank_high}) " in line
+    assert "elo: no intervals, as of all online methods" in rows
+    table = both.table()
+    assert table["bradley_terry_rank_low"].to_pylist() == [fit[agent].rank_low for agent in table["agent"].to_pylist()]
+    assert table["bradley_terry_low"].to_pylist() == [fit[agent].low for agent in table["agent"].to_pylist()]
+    assert not [name for name in table.column_names if name.startswith("elo_") and name != "elo_rank"]

@@ -92,3 +92,11 @@ def test_a_number_of_agents_that_is_none_is_refused(agents: Any) -> None:
     for take in (rating.top, rating.plot):
         with pytest.raises(InputError, match="agents"):
             take(agents)
+
+
+def test_a_plot_of_many_ratings_leaves_less_than_a_row_blank_above_and_below() -> None:
+    games = [(f"a{i:02}", f"a{j:02}") for i in range(40) for j in range(i + 1, 40)]
+    for agents in (2, 40):
+        low, high = rate(games, "elo").plot(agents).layout.yaxis.range
+        assert -1 < low < 0
+        assert agents - 1 < high < agents

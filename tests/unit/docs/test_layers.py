@@ -33,7 +33,7 @@ SERVICES = (
 )
 """Folders and flat modules of `services`, lowest layer first. Those of one layer never import each other."""
 LIBRARY = (
-    ("errors", "solution", "kernels"),
+    ("errors", "solution", "kernels", "words"),
     ("checks", "extras", "options"),
     ("arrays", "deadline", "graphs", "ranking"),
     ("records",),
@@ -45,7 +45,7 @@ LIBRARY = (
     ("margins",),
     ("problems", "analysis"),
     ("methods",),
-    ("reference",),
+    ("reference", "findings"),
     ("front",),
     ("precompile",),
 )

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from ratings_core.findings.records import Findings
+from ratings_core.findings.words import lines
 from ratings_core.records.roster import Roster
-from services.boards.findings import Findings
-from services.boards.ranked_board import RankedBoard
+from services.boards.ranked import ranked
 from services.boards.result import AgentRow
-from services.cli.insight import _lines
 from services.control.records import FoldSettings
 from services.runtime.settings import Provisional
 from services.solve.insight import job
@@ -89,7 +89,7 @@ def pool(number: int) -> Pool:
     given = methods.problem_for(SOLVED[0], Kind.GAMES, arrays)
     results = [by_evidence(methods.solve(method, given, {}), arrays, given, LIMITS) for method in SOLVED]
     boards = [msgspec.structs.replace(solved_of("r", method=result.method), result=result) for result in results]
-    standings = [*live, *(RankedBoard.of_board(board) for board in boards)]
+    standings = [*live, *(ranked(board) for board in boards)]
     found = msgspec.convert(job.solve(problem(Kind.GAMES, arrays), len(games), standings, {}).extra, Findings)
     rows: dict[str, Sequence[AgentRow]] = {
         board.method: [AgentRow(agent=name, rating=1.0, rank=rank) for name, rank in board.rank.items()] for board in live
@@ -140,7 +140,7 @@ def opposite(given: Pool, method: str, other_method: str, one: str, other: str) 
 @pytest.mark.parametrize("number", POOLS)
 def test_the_words_of_the_command_agree_with_the_boards(number: int) -> None:
     given = pool(number)
-    words = dict(_lines(given.found))
+    words = dict(lines(given.found))
     part = given.found.disagreement
     named = re.findall(r"^(\S+): place (\d+)(| \(.*?\)) by (\w+), (\d+)(| \(.*?\)) by (\w+)$", words["disagreement"], re.MULTILINE)
     assert len(named) == min(5, len(part.disputed))

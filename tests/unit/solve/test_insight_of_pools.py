@@ -7,19 +7,19 @@ import msgspec
 import numpy as np
 import pytest
 
+from ratings_core.findings import parts as insight_parts
+from ratings_core.findings.ranked_board import RankedBoard
+from ratings_core.findings.records import Findings
+from ratings_core.findings.words import forecast_lines, lines
 from ratings_core.online import Elo, Prequential, Sco
 from ratings_core.problems.inputs import GamesInput, ScoresInput
 from ratings_core.records.shapes import MOST_SHAPES
 from ratings_core.tallies import PairCounts, PlaceCounts
-from services.boards.findings import Findings
-from services.boards.ranked_board import RankedBoard
+from services.boards.ranked import ranked
 from services.boards.result import SolveResult
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.cli.insight import _forecasts as forecast_lines
-from services.cli.insight import _lines
 from services.control.records import ControlState
 from services.solve.insight import job as insight
-from services.solve.insight import parts as insight_parts
 from services.solve.planning.jobs import Job
 from services.solve.problems.checkpointed import problem
 from services.solve.results import ResultFiles
@@ -122,7 +122,7 @@ def test_strengths_of_a_forest_are_not_tested_and_weights_leave_cycles_untested(
     assert "forest" in str(found.cyclicity.no_unexplained)
     ring = found_in(insight.solve(games(np.array([[0, 2.5, 0], [0, 0, 2.5], [2.5, 0, 0]])), 9, [], {}))
     assert [cycle.proven for cycle in ring.cycles.cycles] == [None]
-    assert "not tested against chance: outcomes do not all have weight 1" in dict(_lines(ring))["cycles"]
+    assert "not tested against chance: outcomes do not all have weight 1" in dict(lines(ring))["cycles"]
 
 
 def test_boards_that_rest_on_no_result_are_not_compared() -> None:
@@ -195,7 +195,7 @@ def test_alarms_count_pools() -> None:
 
 
 def test_standings_leave_out_who_is_not_rated() -> None:
-    one = RankedBoard.of_board(solved_of(ratings=[("b", 1.0), ("a", None)]))
+    one = ranked(solved_of(ratings=[("b", 1.0), ("a", None)]))
     assert (len(one.rank), one.leaders(5)) == (1, ["b"])
     assert RankedBoard.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0]), np.ones(3, np.bool_)).leaders(3) == ["c", "a", "b"]
     assert RankedBoard.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0]), np.array([True, True, False])).rank == {
@@ -217,7 +217,7 @@ def test_an_unexplained_share_is_no_evidence_where_one_strength_is_compatible_wi
         if found.cyclicity.unexplained is not None and found.order.kappa is None:
             shares.append(found.cyclicity.unexplained)
             assert found.cyclicity.within_noise is True
-            assert "one strength for each agent is compatible with the results" in dict(_lines(found))["cyclicity"]
+            assert "one strength for each agent is compatible with the results" in dict(lines(found))["cyclicity"]
             assert not any(cycle.proven for cycle in found.cycles.cycles)
     assert max(shares) > 0.3
 
@@ -236,7 +236,7 @@ def test_the_top_by_observed_majorities_names_boards_with_another_top() -> None:
     cut = games(wins).take(np.array([0, 1, 3]))
     found = found_in(insight.solve(cut, int(cut.counts.wins.sum() + cut.counts.losses.sum()), standings, {}))
     assert found.top.elsewhere == {"copeland": 2}
-    text = dict(_lines(found))["the top"]
+    text = dict(lines(found))["the top"]
     assert "by majority of head-to-head results" in text
     assert "other boards rank the best of them lower: 2 by copeland" in text
 

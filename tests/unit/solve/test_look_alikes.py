@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from services.boards.findings import Clones, Findings, LookAlike, LookAlikes
-from services.cli import insight as command
+from ratings_core.findings import words
+from ratings_core.findings.records import Clones, Findings, LookAlike, LookAlikes
 from services.solve.insight.look_alikes import look_alikes, skeleton
 
 
@@ -56,14 +56,14 @@ def test_findings_of_earlier_versions_say_so() -> None:
     assert "earlier version" in str(Findings.__struct_defaults__[0].not_applicable)
 
 
-def test_the_command_names_who_looks_alike() -> None:
+def test_words_name_who_looks_alike() -> None:
     group = [LookAlike(agent="paypal", activity=9, characters=[]), LookAlike(agent="p\u0430ypal", activity=1, characters=["U+0430"])]
-    [line] = command._look_alikes(LookAlikes(groups=[group], groups_total=1))
+    [line] = words._look_alikes(LookAlikes(groups=[group], groups_total=1))
     assert line == "names look alike: paypal (activity 9, plain ASCII); p\u0430ypal (activity 1, U+0430)"
-    assert list(command._look_alikes(LookAlikes())) == ["none: no two names look alike"]
-    many = list(command._look_alikes(LookAlikes(groups=[group] * 20, groups_total=31)))
+    assert list(words._look_alikes(LookAlikes())) == ["none: no two names look alike"]
+    many = list(words._look_alikes(LookAlikes(groups=[group] * 20, groups_total=31)))
     assert (len(many), many[-1]) == (6, "and 26 more groups")
 
 
-def test_the_command_says_how_near_clones_would_have_to_be() -> None:
-    assert list(command._clones(Clones(radius=0.05))) == ["none: no near copies within 0.05; weakly connected agents are not compared"]
+def test_words_say_how_near_clones_would_have_to_be() -> None:
+    assert list(words._clones(Clones(radius=0.05))) == ["none: no near copies within 0.05; weakly connected agents are not compared"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from services.boards.evidence import TOO_LITTLE_EVIDENCE, few_outcomes, reason, settled_first
 from services.boards.history import kept, unpacked
-from services.boards.ranked_board import RankedBoard
+from services.boards.ranked import ranked
 from services.boards.result import LOTTERY, AgentRow, CertificateRow, SolveResult
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.solve.problems.checkpointed import problem
@@ -75,7 +75,7 @@ def test_intervals_of_ranks_contain_the_rank_and_are_no_wider(agents: Agents, sp
 @given(AGENTS)
 def test_insight_names_the_ranks_that_readers_see(agents: Agents) -> None:
     result = settled_first(result_of(agents))
-    found = RankedBoard.of_board(msgspec.structs.replace(solved_of(method="copeland"), result=result))
+    found = ranked(msgspec.structs.replace(solved_of(method="copeland"), result=result))
     assert found.rank == {row.agent: row.rank for row in result.agents if row.rank is not None and row.rating is not None}
     assert list(found.rank.values()) == sorted(found.rank.values())
 

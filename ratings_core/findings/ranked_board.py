@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.ranking import Ranking
-from services.boards.result import SolvedBoard
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +22,6 @@ class RankedBoard:
     method: str
     position: int
     rank: Mapping[str, int]
-
-    @classmethod
-    def of_board(cls, board: SolvedBoard) -> "RankedBoard":
-        """Take the ranks of a solved board."""
-        ranks = {row.agent: row.rank for row in board.result.agents if row.rating is not None and row.rank is not None}
-        return cls(board.result.method, board.position, ranks)
 
     @classmethod
     def of_ratings(

@@ -11,6 +11,8 @@ from ratings_core.analysis import disagreement as places
 from ratings_core.analysis.flips import Flip, flip_top
 from ratings_core.analysis.insight import NEAR_AGENTS, Insight
 from ratings_core.batch.pair_counts import of_tally
+from ratings_core.findings import records as findings
+from ratings_core.findings.ranked_board import RankedBoard
 from ratings_core.games.clones import CloneClasses, clone_classes
 from ratings_core.margins import posterior_margins
 from ratings_core.methods.removals import cells, weighs_more
@@ -19,14 +21,11 @@ from ratings_core.problems.inputs import GamesInput, ScoresInput, sparse_margins
 from ratings_core.ranking import Ranking
 from ratings_core.records.shapes import LEAST_PAIRS, OTHERS_NAME
 from ratings_core.tallies import PairCounts
-from services.boards import findings
-from services.boards.ranked_board import RankedBoard
 
 SHOWN: Final = 20
 """Largest number of entries in a list of the report. A field `..._total` counts all entries."""
-FEW_GAMES: Final = 10.0
 FEW_SHARE: Final = 0.1
-"""An agent is weakly connected if it has fewer than FEW_GAMES effective games, or less than this share of the median agent's."""
+"""An agent is weakly connected if it has fewer than `records.FEW_GAMES` effective games, or less than this share of the median agent's."""
 RADIUS: Final = 0.05
 LEADERS: Final = 10
 RATED_SHARE: Final = 0.5
@@ -46,7 +45,7 @@ class Thin:
         self.opponents = np.bincount(counts.first, minlength=n) + np.bincount(counts.second, minlength=n)
         self.effective = graph.effective_games(counts, n) if n <= graph.RESISTANCES_UP_TO else None
         links = self.games if self.effective is None else self.effective
-        self.threshold = max(FEW_GAMES, FEW_SHARE * float(np.median(links)))
+        self.threshold = max(findings.FEW_GAMES, FEW_SHARE * float(np.median(links)))
         below = np.flatnonzero(links < self.threshold)
         self.ids = below[np.argsort(links[below], kind="stable")]
 

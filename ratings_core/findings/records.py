@@ -4,9 +4,14 @@ If a part does not apply to a pool, `not_applicable` gives the reason, and its o
 entries; a total beside the list counts all of them.
 """
 
+from typing import Final
+
 import msgspec
 
 from ratings_core.records.forecasts import ForecastClass
+
+FEW_GAMES: Final = 10.0
+"""An agent of fewer games is little known."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
