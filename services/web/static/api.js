@@ -48,7 +48,7 @@ export class Poll {
     this.at = 0;
     this.heard = 0;
     this.ended = false;
-    this.asked = JSON.stringify([url, seconds, headers]);
+    this.asked = ""; // by a component
   }
 
   /** Asks once. @returns {Promise<boolean>} Whether the value or the error changed. */
@@ -93,7 +93,10 @@ function pause(seconds) {
   return new Promise((resume) => setTimeout(resume, SECOND * seconds));
 }
 
-/** A component with polls. A subclass names them in `feeds`, and reads `this.polls`. A feed whose address changes starts again. */
+/** Address, seconds between requests, headers, and the version of what is there. @typedef {[string, number] | [string, number, Record<string, string>] | [string, number, Record<string, string>, any]} Feed */
+
+/** A component with polls. A subclass names them in `feeds`, and reads `this.polls`. A feed whose address changes starts again. One whose version
+ *  changes asks at once, and keeps its value until the answer. */
 export class Live extends Component {
   /** @param {any} props */
   constructor(props) {
@@ -102,7 +105,7 @@ export class Live extends Component {
     this.polls = {};
   }
 
-  /** @returns {Record<string, [string, number] | [string, number, Record<string, string>]>} Name -> address, seconds between requests, and headers. */
+  /** @returns {Record<string, Feed>} By name. */
   feeds() {
     return {};
   }
@@ -139,14 +142,16 @@ export class Live extends Component {
   sync() {
     const feeds = this.feeds();
     for (const [name, poll] of Object.entries(this.polls)) {
-      const [url, seconds, headers = {}] = feeds[name] ?? [];
-      if (JSON.stringify([url, seconds, headers]) === poll.asked) continue;
+      if (JSON.stringify(feeds[name]) === poll.asked) continue;
       poll.ended = true;
-      delete this.polls[name];
+      if (!feeds[name]) delete this.polls[name];
     }
-    for (const [name, [url, seconds, headers]] of Object.entries(feeds)) {
-      if (this.polls[name]) continue;
+    for (const [name, [url, seconds, headers = {}]] of Object.entries(feeds)) {
+      const before = this.polls[name];
+      if (before && !before.ended) continue;
       const poll = (this.polls[name] = new Poll(url, seconds, headers));
+      poll.asked = JSON.stringify(feeds[name]);
+      if (before?.url === url && JSON.stringify(before.headers) === JSON.stringify(headers)) Object.assign(poll, { value: before.value, tag: before.tag, at: before.at, heard: before.heard });
       poll.run(() => this.forceUpdate());
     }
   }
