@@ -44,7 +44,7 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
             "sco",
             "glicko2",
         ]
-        assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
+        assert page.evaluate("document.querySelectorAll('table.games tbody tr:not(.narrow)').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
         assert page.complaints() == []
 
@@ -270,7 +270,7 @@ def test_all_parts_of_the_page_count_the_games_of_one_checkpoint(api: Running, b
             Number(document.querySelector('.person').innerText.match(/([0-9]+) games:/)[1]),
             Number(document.querySelector('.person').innerText.match(/won the last ([0-9]+)/)[1]),
             Number(document.querySelector('.two td:nth-child(3)').textContent),
-            document.querySelectorAll('table.games tbody tr').length,
+            document.querySelectorAll('table.games tbody tr:not(.narrow)').length,
           ])).observe(document.body, { subtree: true, childList: true, characterData: true });
         """)
         play_until(10)
@@ -281,12 +281,69 @@ def test_all_parts_of_the_page_count_the_games_of_one_checkpoint(api: Running, b
         assert page.complaints() == []
 
 
+def test_parts_of_another_checkpoint_are_asked_for_again_and_are_not_held_for_ever(api: Running, browser: Browser, tmp_path: Path) -> None:
+    """As if an API process answered that has not read the newest checkpoint."""
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    events = [game_event(f"g{i}", "ann", "bob", pool="cup", time=NOW - 100 + i) for i in range(6)]
+    assert fold_events(state, events) == []
+    served.checkpoint(state, 6, written_at=NOW - 3.0)
+    served.publish(state, 6, published_at=NOW - 1.0)
+    beat(api)
+    with browser.page(api.url, "/") as page:
+        page.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            source="""
+              window.late = { outcomes: 0, opponents: 0 };
+              const real = window.fetch;
+              window.fetch = async (url, options) => {
+                const answer = await real(url, { ...options, headers: {} });
+                const part = String(url).match(/ann.(outcomes|opponents)/)?.[1];
+                if (!part) return answer;
+                window.late[part] += 1;
+                const late = location.search.includes("stuck") ? part === "opponents" : window.late[part] === 1;
+                const value = await answer.json();
+                return new Response(JSON.stringify({ ...value, position: value.position - (late ? 1 : 0) }));
+              };
+            """,
+        )
+        page.go("/pools/cup/agents/ann")
+        page.wait("6 games: 6 won", "Newest games", "Best against")
+        assert page.evaluate("Math.min(window.late.outcomes, window.late.opponents)") >= 2, "asked again, not after a minute"
+        page.go("/pools/cup/agents/ann?stuck=1")
+        page.wait("6 games: 6 won", "Newest games", "Best against")
+        assert page.evaluate("window.late.opponents") > 2, "held for a while first"
+
+
+def test_no_method_is_named_for_next_games_where_none_forecasts(api: Running, browser: Browser, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    assert fold_events(state, [game_event("g", "ann", "bob", pool="cup", time=NOW)]) == []
+    served.checkpoint(state, 1, written_at=NOW - 1.0)
+    served.publish(state, 1, published_at=NOW)
+    with browser.page(api.url, "/") as page:
+        page.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            source="""
+              const real = window.fetch;
+              window.fetch = async (url, options) => {
+                const answer = await real(url, options);
+                if (!String(url).includes("/opponents") || !answer.ok || answer.status === 304) return answer;
+                return new Response(JSON.stringify({ ...(await answer.json()), method: null }));
+              };
+            """,
+        )
+        page.go("/pools/cup/agents/ann")
+        text = page.wait("Score: wins, and half of the draws, of all games.")
+        assert "Next game: the expected score" not in text
+
+
 def test_a_phone_has_each_number_of_the_newest_games_and_no_label_breaks(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup/agents/rock", width=390) as page:
         page.wait("Newest games", "Why this rating")
         newest = played.client.get("/v1/pools/cup/agents/rock/outcomes").json()["outcomes"][0]
         page.wait(f"{newest['before']:.1f} \N{RIGHTWARDS ARROW} {newest['after']:.1f}")
-        assert page.evaluate("[...document.querySelectorAll('table.games time')].filter((one) => one.offsetWidth).length") == 20
+        times = "[...document.querySelectorAll('table.games time')].filter((one) => one.offsetWidth)"
+        assert page.evaluate(f"{times}.length") == 20
+        assert page.evaluate(f"{times}.every((one) => one.closest('tr').offsetHeight < 40)"), "the second line of a game does not wrap"
         for width in (320, 390, 600, 700, 800):
             page.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
             assert page.evaluate("document.querySelector('#why .one').getClientRects().length") == 1

@@ -48,7 +48,8 @@ export class Poll {
     this.at = 0;
     this.heard = 0;
     this.ended = false;
-    this.asked = ""; // by a component
+    this.asked = JSON.stringify([url, headers]);
+    this.wake = () => {};
   }
 
   /** Asks once. @returns {Promise<boolean>} Whether the value or the error changed. */
@@ -74,8 +75,32 @@ export class Poll {
     while (!this.ended) {
       if (document.hidden) await visible();
       if ((await this.next()) && !this.ended) changed();
-      await pause((this.error?.status ?? 0) >= 500 ? Math.min(RETRY, this.seconds) : this.seconds);
+      const soon = this.error !== null && (this.error.status === 0 || this.error.status >= 500); // no answer, or one of a service that cannot answer now
+      await this.pause(soon ? Math.min(RETRY, this.seconds) : this.seconds);
     }
+  }
+
+  /** @param {number} seconds @returns {Promise<void>} */
+  pause(seconds) {
+    return new Promise((resume) => {
+      const timer = setTimeout(resume, SECOND * seconds);
+      this.wake = () => {
+        clearTimeout(timer);
+        resume();
+      };
+    });
+  }
+
+  /** Sets the pause between two requests. A shorter one ends the present pause, so that the next request is made at once. @param {number} seconds */
+  every(seconds) {
+    const shorter = seconds < this.seconds;
+    this.seconds = seconds;
+    if (shorter) this.wake();
+  }
+
+  end() {
+    this.ended = true;
+    this.wake();
   }
 
   /** Seconds since the newest answer. */
@@ -88,15 +113,9 @@ function visible() {
   return new Promise((resume) => document.addEventListener("visibilitychange", resume, { once: true }));
 }
 
-/** @param {number} seconds */
-function pause(seconds) {
-  return new Promise((resume) => setTimeout(resume, SECOND * seconds));
-}
+/** Address, seconds between requests, and headers. @typedef {[string, number] | [string, number, Record<string, string>]} Feed */
 
-/** Address, seconds between requests, headers, and the version of what is there. @typedef {[string, number] | [string, number, Record<string, string>] | [string, number, Record<string, string>, any]} Feed */
-
-/** A component with polls. A subclass names them in `feeds`, and reads `this.polls`. A feed whose address changes starts again. One whose version
- *  changes asks at once, and keeps its value until the answer. */
+/** A component with polls. A subclass names them in `feeds`, and reads `this.polls`. A feed whose address or headers change starts again. */
 export class Live extends Component {
   /** @param {any} props */
   constructor(props) {
@@ -136,22 +155,23 @@ export class Live extends Component {
 
   componentWillUnmount() {
     clearInterval(this.timer);
-    for (const poll of Object.values(this.polls)) poll.ended = true;
+    for (const poll of Object.values(this.polls)) poll.end();
   }
 
   sync() {
     const feeds = this.feeds();
     for (const [name, poll] of Object.entries(this.polls)) {
-      if (JSON.stringify(feeds[name]) === poll.asked) continue;
-      poll.ended = true;
-      if (!feeds[name]) delete this.polls[name];
+      const [url, seconds, headers = {}] = feeds[name] ?? [];
+      if (seconds !== undefined && JSON.stringify([url, headers]) === poll.asked) {
+        poll.every(seconds);
+        continue;
+      }
+      poll.end();
+      delete this.polls[name];
     }
-    for (const [name, [url, seconds, headers = {}]] of Object.entries(feeds)) {
-      const before = this.polls[name];
-      if (before && !before.ended) continue;
+    for (const [name, [url, seconds, headers]] of Object.entries(feeds)) {
+      if (this.polls[name]) continue;
       const poll = (this.polls[name] = new Poll(url, seconds, headers));
-      poll.asked = JSON.stringify(feeds[name]);
-      if (before?.url === url && JSON.stringify(before.headers) === JSON.stringify(headers)) Object.assign(poll, { value: before.value, tag: before.tag, at: before.at, heard: before.heard });
       poll.run(() => this.forceUpdate());
     }
   }

@@ -15,6 +15,8 @@ import { Component, html } from "../ui.js";
 const OUTCOMES = 20;
 const LISTS = ["outcomes", "opponents", "history"]; // parts of the page that are of a checkpoint, as the record of a profile is
 const REST = 60; // seconds between two requests for them while there is no newer checkpoint
+const SOON = 2; // the same, while a list is of another checkpoint than the record: API processes can differ for a moment
+const HOLD = 10; // seconds for which the page shows an earlier checkpoint at most, until all parts are of one
 const OUTCOMES_OF_DAY = 1000; // the most that one answer has
 /** @type {Record<string, number>} */
 const POINTS = { won: 1, drawn: 0.5, lost: 0 };
@@ -47,16 +49,15 @@ export default class AgentPage extends Live {
     /** @type {Record<string, import("../api.js").Feed>} */
     const feeds = { profile: [poolUrl(pool, at), 2], pool: [poolUrl(pool), 30] };
     const profile = this.value("profile");
-    const checkpoint = profile?.games?.position;
     const curve = method || !profile || profile.last_played !== null ? method : this.leading(profile); // without a history of outcomes, a solved method
     if (profile?.no_record === null && curve !== undefined) {
-      feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), profile.methods[curve]?.source === "solved" ? 10 : REST, {}, checkpoint];
+      feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), profile.methods[curve]?.source === "solved" ? 10 : this.pause("history")];
       if (Date.now() / 1000 - DAY - this.dayAgo > LATEST) this.dayAgo = Math.floor(Date.now() / 1000) - DAY;
       feeds.before = [poolUrl(pool, `${at}/history`, { method: curve, points: 4, until: this.dayAgo }), 3600];
     }
     if (profile?.games) {
-      feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), REST, {}, checkpoint];
-      feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), REST, {}, checkpoint];
+      feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), this.pause("outcomes")];
+      feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), this.pause("opponents")];
     }
     return feeds;
   }
@@ -66,15 +67,30 @@ export default class AgentPage extends Live {
     return this.shown && LISTS.includes(name) ? this.shown[name] : super.value(name);
   }
 
+  /** Whether the answer of a list is of another checkpoint than the record of the newest profile. @param {string} name */
+  differs(name) {
+    const poll = this.polls[name];
+    const profile = this.value("profile");
+    if (!poll?.value || poll.error || poll.value.source === "solved" || !profile?.games) return false;
+    return poll.value.generation !== profile.generation || poll.value.position !== profile.games.position;
+  }
+
+  /** Seconds between two requests for a list. @param {string} name */
+  pause(name) {
+    return this.differs(name) ? SOON : REST;
+  }
+
   /**
    * The profile, its ratings the newest ones, and its record that of the checkpoint of the lists: the record and the lists of a newer checkpoint are
-   * shown once all have come, so that no part of the page contradicts another.
+   * shown once all have come, so that no part of the page contradicts another. If they do not come within `HOLD` seconds, the newest ones are shown.
    * @returns {any}
    */
   together() {
     const profile = this.value("profile");
-    const polls = LISTS.map((name) => this.polls[name]).filter((poll) => poll?.value && !poll.error && poll.value.source !== "solved");
-    if (!this.shown || polls.every((poll) => poll.value.position === profile.games?.position)) {
+    const now = performance.now() / 1000;
+    const differ = LISTS.some((name) => this.differs(name));
+    if (!differ) this.whole = now;
+    if (!this.shown || !differ || now - (this.whole ?? now) > HOLD) {
       /** @type {Record<string, any> | undefined} */
       this.shown = { profile, ...Object.fromEntries(LISTS.map((name) => [name, super.value(name)])) };
     }
@@ -228,7 +244,7 @@ export default class AgentPage extends Live {
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
       <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><${Agent} pool=${pool} agent=${one.agent} answer=${answer} /></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : html`<a href=${withQuery({ against: one.agent })} onClick=${follow}>${percent(one.expected_score, 0)}</a>`}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
-    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div>${teams}</section>`;
+    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games.${answer.method === null ? "" : ` Next game: the expected score by ${title(answer.method)}.`}${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div>${teams}</section>`;
   }
 
   outcomes() {
@@ -240,9 +256,9 @@ export default class AgentPage extends Live {
     const when = (/** @type {any} */ one) => html`<time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time>`;
     return html`<section class="card"><h2>Newest games</h2><p class="soft">Ratings by ${title(answer.method)}. A result that was not expected moves a rating more.</p>
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
-      <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}<span class="narrow small">${shown(one.before)} → ${shown(one.after)} · ${when(one)}</span></td>
+      <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
         <td class=${one.result}>${one.result}</td><td class="number">${one.expected_score === null ? "–" : percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
-        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide">${when(one)}</td></tr>`)}</tbody></table></section>`;
+        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide">${when(one)}</td></tr><tr class="narrow small" key=${`${one.outcome} more`}><td colspan="4">Rating ${shown(one.before)} → ${shown(one.after)} · ${when(one)}</td></tr>`)}</tbody></table></section>`;
   }
 }
 

@@ -51,10 +51,10 @@ export default class Wins extends Live {
 
   /** @param {string} key What is read. @param {string[]} agents @param {string[]} names What readers see as their names. */
   async fill(key, agents, names) {
-    const { pool, scope: { slice } } = this.props;
+    const { pool, head, scope: { slice } } = this.props;
     const first = this.start() + 1;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200, slice })).catch(() => null));
-    const forecasts = agents.length > 1 ? scoresBy(pool, agents, slice).catch(() => null) : null;
+    const forecasts = head?.online.length && agents.length > 1 ? scoresBy(pool, agents, slice).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
     if (this.key !== key) return; // other agents are shown by now
     this.setState({ agents, names, first, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
