@@ -91,7 +91,8 @@ def sco(solve: Solve, agent: int) -> tuple[Terms, ...]:
         quantity="pull on the rating: margin x slope of the loss",
         names=named(solve.names, ids[order]),
         values=np.concatenate([push[won], -push[lost]])[order],
-        meaning="the rating is a minimum of the loss, where the pulls balance; a positive term pulls the rating up",
+        meaning="the rating is a minimum of the loss, where the pulls balance, so they sum to 0; a positive term pulls the rating up, "
+        "and a negative one pulls it down",
         total=0.0,
         columns={"margin": np.concatenate([loss.margin[won], -loss.margin[lost]])[order]},
         rest={_PRIOR: -fit.prior * (theta - middle) / fit.tau} if fit.prior else {},

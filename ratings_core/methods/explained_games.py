@@ -22,7 +22,8 @@ from ratings_core.methods.games import against_each_other, on_tasks
 
 _GAIN: Final = "gain of always playing this agent"
 _MEANING: Final = (
-    "the rating is what a player of the equilibrium would gain by always playing this agent, divided by the choices of a co-player"
+    "the rating is what a player of the equilibrium would gain by always playing this agent, divided by the choices of a co-player; "
+    "a positive term is a choice against which it would gain, and a negative one a choice against which it would lose"
 )
 _EQUILIBRIUM: Final = 1e-7
 """Error of the deviation gains of an equilibrium that is stored as multipliers, in units of the player's payoffs."""

@@ -98,7 +98,8 @@ def kemeny(solve: Solve, agent: int) -> tuple[Terms, ...]:
             quantity="votes that agree with the order",
             names=named(solve.names, others),
             values=row[others] * share,
-            meaning="the rating is the number of votes for this agent over each agent that the best order places below it",
+            meaning="the rating is the number of votes for this agent over each agent that the best order places below it; no "
+            "term is negative",
             total=float(solve.solution.ratings[agent]),
             columns={"margin": solve.margins_over(agent)[others], "votes": row[others]},
         ),
@@ -120,7 +121,8 @@ def ordered(solve: Solve, agent: int) -> tuple[Terms, ...]:
             quantity="margin",
             names=named(solve.names, others),
             values=row[others],
-            meaning="the method orders agents by chains of victories; these margins are their links, and the rating is not their sum",
+            meaning="the method orders agents by chains of victories; these margins are their links, and the rating is not their sum; "
+            "a positive one is a victory, and a negative one a defeat",
             total=None,
         ),
     )

@@ -56,7 +56,8 @@ Rating: TypeAlias = Annotated[
 Forecast: TypeAlias = Annotated[
     str | None,
     QueryParameter(
-        description="Online method of the expected scores. Default: the pool's first one that forecasts.",
+        description="Online method of the expected scores. Default: the one whose forecasts of games of two agents have the lowest "
+        "log loss, of those with 100 or more forecasts; else the pool's first one that forecasts.",
         schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
     ),
 ]

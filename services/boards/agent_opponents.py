@@ -111,7 +111,7 @@ def opponent_list(
         now: Seconds since 1970.
         cursor: `next` of the answer before; None for the first opponents.
         count: Largest number of opponents.
-        method: Online method of the expected scores; None for the first one that forecasts.
+        method: Online method of the expected scores; None for the one that forecasts best, as of `expected_against`.
         known: What is known of the agents besides their games; None for nothing.
         opponent: Only the record against this agent, also if they never met; None for all opponents.
 

@@ -302,7 +302,7 @@ def expected_against(
         head: Head of the pool.
         agent: Name of the agent.
         opponents: Names of the opponents.
-        method: An online method that forecasts; None for the first one.
+        method: An online method that forecasts; None for the one of `best_forecaster`.
         part: As of `predictions`.
 
     Returns:
@@ -313,8 +313,7 @@ def expected_against(
         InputError: The method is not an online method of the pool, or cannot forecast.
         StoreError: The store does not answer.
     """
-    asked = online_methods(head, part) if method is None else _chosen(head, [method], part)
-    chosen = next((one for one in asked if ready(head, one)[0] is not None), None)
+    chosen = best_forecaster(head, online_methods(head, part) if method is None else _chosen(head, [method], part))
     if chosen is None and method is not None:
         raise InputError("method", method, f"must be a method that forecasts; {ready(head, method)[1]}")
     live = None if chosen is None else ready(head, chosen)[0]
@@ -423,6 +422,17 @@ def ready(head: PoolHead, method: str) -> tuple[Forecasters | None, str]:
     if live is None or live.shapes is None:
         return None, _NOT_APART
     return (None, _NO_MODEL) if live.model is None else (Forecasters(live.model, live.shapes), "")
+
+
+def best_forecaster(head: PoolHead, methods: Sequence[str]) -> str | None:
+    """The method whose forecasts of games of two agents were best, by their mean log loss.
+
+    Only methods with `LEAST_PAIRS` forecasts are compared; without one, it is the first method that forecasts. None if none does.
+    """
+    able = [method for method in methods if ready(head, method)[0] is not None]
+    records = {method: record_of(head, method, str(SINGLES)) for method in able}
+    losses = {method: one.log_loss for method, one in records.items() if one.enough and one.log_loss is not None}
+    return min(losses, key=losses.__getitem__) if losses else next(iter(able), None)
 
 
 def has_forecasts(head: PoolHead, method: str, shape: Shape) -> bool:

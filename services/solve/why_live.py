@@ -31,7 +31,10 @@ from services.solve.why import Asked
 from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, WhyState, WhySum, WhyTerm
 from services.wire.pools import Kind
 
-_MEANING: Final = "the rating is the rating before the first outcome of the history, plus the change by each outcome"
+_MEANING: Final = (
+    "the rating is the rating before the first outcome of the history, plus the change by each outcome; a positive change raised it, and a "
+    "negative one lowered it"
+)
 _START: Final = "rating before the first outcome of the history"
 _MISSING: Final = "outcomes whose history is missing"
 _ROUNDING: Final = 1e-12

@@ -44,7 +44,7 @@ def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: R
             "sco",
             "glicko2",
         ]
-        assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
+        assert page.evaluate("document.querySelectorAll('table.games tbody tr:not(.narrow)').length") == 20
         assert page.evaluate("document.title") == "rock · cup · Equirank"
         assert page.complaints() == []
 
@@ -211,14 +211,144 @@ def test_the_card_says_the_rank_by_the_method_of_a_change_where_another_one_lead
 def test_a_rating_is_explained_on_request(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup/agents/rock") as page:
         page.click("button", "Explain")
-        page.wait("By opponent: change", "the rating is the rating before the first outcome of the history", "More points than expected")
+        page.wait(
+            "By opponent: change",
+            "The rating is the rating before the first outcome of the history",
+            "a negative one lowered it",
+            "More points than expected",
+        )
         rating = played.client.get("/v1/pools/cup/boards/elo/why/rock").json()["rating"]
+        page.wait(f"Rating {rating:.1f} from 60 outcomes of the pool, explained at ")
         change = f"{rating - 1500:+.1f}".replace("-", "\N{MINUS SIGN}")
         page.wait(f"1500.0 at the start, {change} by all games: {rating:.1f}.")
         sums = page.evaluate(
             "[...document.querySelectorAll('th[scope=rowgroup] + td')].map((one) => one.textContent.replace('\u2212', '-'))"
         )
         assert sum(map(float, sums)) == pytest.approx(rating - 1500, abs=0.2), "the groups sum to the change"
+
+
+def test_a_sum_that_explains_a_rating_says_its_signs_and_has_all_its_terms(api: Running, browser: Browser, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    pairs = [("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")] * 4
+    assert fold_events(state, [game_event(f"g{i}", *pair, pool="cup", time=NOW - 50 + i) for i, pair in enumerate(pairs)]) == []
+    served.checkpoint(state, len(pairs), written_at=NOW - 3.0)
+    served.publish(state, len(pairs), published_at=NOW - 1.0)
+    assert api.store.solved.publish(solved_of("cup", method="bradley_terry", position=12, ratings=[("rock", 1500.0), ("paper", 1500.0)]))
+    with browser.page(api.url, "/pools/cup/agents/rock?why=bradley_terry#why") as page:
+        page.wait("The rating is where points equal expected points", "pulls the rating up, and a negative one pulls it down.")
+        cells = page.evaluate(
+            "[...document.querySelectorAll('#why tbody tr')].map((row) => [...row.children].slice(0, 2).map((one) => one.innerText))"
+        )
+        *terms, (name, total) = cells
+        assert (name, total) == ("Sum of all terms", "0")
+        numbers = [float(value.replace("\N{MINUS SIGN}", "-")) for _, value in terms]
+        assert min(numbers) < 0 < max(numbers)
+        assert sum(numbers) == pytest.approx(0.0, abs=1e-3)
+        assert page.complaints() == []
+
+
+def test_all_parts_of_the_page_count_the_games_of_one_checkpoint(api: Running, browser: Browser, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    played: list[GameEvent] = []
+
+    def play_until(games: int) -> None:
+        """Publish these games. Their checkpoint counts all but the newest one."""
+        for i in range(len(played), games):
+            if i == games - 1:
+                served.checkpoint(state, i, written_at=NOW - 3.0)
+            played.append(game_event(f"g{i}", "ann", "bob", pool="cup", time=NOW - 100 + i))
+            assert fold_events(state, played[-1:]) == []
+        served.publish(state, games, published_at=NOW - 1.0)
+
+    play_until(6)
+    beat(api)
+    with browser.page(api.url, "/pools/cup/agents/ann?against=bob") as page:
+        page.wait("5 games: 5 won", "Newest games", "Best against", "They met 5 times", "1 newer game is in the live ratings alone")
+        page.evaluate("""
+          window.seen = [];
+          new MutationObserver(() => window.seen.push([
+            Number(document.querySelector('.person').innerText.match(/([0-9]+) games:/)[1]),
+            Number(document.querySelector('.person').innerText.match(/won the last ([0-9]+)/)[1]),
+            Number(document.querySelector('.two td:nth-child(3)').textContent),
+            document.querySelectorAll('table.games tbody tr:not(.narrow)').length,
+          ])).observe(document.body, { subtree: true, childList: true, characterData: true });
+        """)
+        play_until(10)
+        page.wait("9 games: 9 won", "They met 9 times")
+        seen = page.evaluate("window.seen")
+        assert {number for one in seen for number in one} == {5, 9}
+        assert all(len(set(one)) == 1 for one in seen), seen
+        assert page.complaints() == []
+
+
+def test_parts_of_another_checkpoint_are_asked_for_again_and_are_not_held_for_ever(api: Running, browser: Browser, tmp_path: Path) -> None:
+    """As if an API process answered that has not read the newest checkpoint."""
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    events = [game_event(f"g{i}", "ann", "bob", pool="cup", time=NOW - 100 + i) for i in range(6)]
+    assert fold_events(state, events) == []
+    served.checkpoint(state, 6, written_at=NOW - 3.0)
+    served.publish(state, 6, published_at=NOW - 1.0)
+    beat(api)
+    with browser.page(api.url, "/") as page:
+        page.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            source="""
+              window.late = { outcomes: 0, opponents: 0 };
+              const real = window.fetch;
+              window.fetch = async (url, options) => {
+                const answer = await real(url, { ...options, headers: {} });
+                const part = String(url).match(/ann.(outcomes|opponents)/)?.[1];
+                if (!part) return answer;
+                window.late[part] += 1;
+                const late = location.search.includes("stuck") ? part === "opponents" : window.late[part] === 1;
+                const value = await answer.json();
+                return new Response(JSON.stringify({ ...value, position: value.position - (late ? 1 : 0) }));
+              };
+            """,
+        )
+        page.go("/pools/cup/agents/ann")
+        page.wait("6 games: 6 won", "Newest games", "Best against")
+        assert page.evaluate("Math.min(window.late.outcomes, window.late.opponents)") >= 2, "asked again, not after a minute"
+        page.go("/pools/cup/agents/ann?stuck=1")
+        page.wait("6 games: 6 won", "Newest games", "Best against")
+        assert page.evaluate("window.late.opponents") > 2, "held for a while first"
+
+
+def test_no_method_is_named_for_next_games_where_none_forecasts(api: Running, browser: Browser, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("cup")
+    assert fold_events(state, [game_event("g", "ann", "bob", pool="cup", time=NOW)]) == []
+    served.checkpoint(state, 1, written_at=NOW - 1.0)
+    served.publish(state, 1, published_at=NOW)
+    with browser.page(api.url, "/") as page:
+        page.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            source="""
+              const real = window.fetch;
+              window.fetch = async (url, options) => {
+                const answer = await real(url, options);
+                if (!String(url).includes("/opponents") || !answer.ok || answer.status === 304) return answer;
+                return new Response(JSON.stringify({ ...(await answer.json()), method: null }));
+              };
+            """,
+        )
+        page.go("/pools/cup/agents/ann")
+        text = page.wait("Score: wins, and half of the draws, of all games.")
+        assert "Next game: the expected score" not in text
+
+
+def test_a_phone_has_each_number_of_the_newest_games_and_no_label_breaks(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup/agents/rock", width=390) as page:
+        page.wait("Newest games", "Why this rating")
+        newest = played.client.get("/v1/pools/cup/agents/rock/outcomes").json()["outcomes"][0]
+        page.wait(f"{newest['before']:.1f} \N{RIGHTWARDS ARROW} {newest['after']:.1f}")
+        times = "[...document.querySelectorAll('table.games time')].filter((one) => one.offsetWidth)"
+        assert page.evaluate(f"{times}.length") == 20
+        assert page.evaluate(f"{times}.every((one) => one.closest('tr').offsetHeight < 40)"), "the second line of a game does not wrap"
+        for width in (320, 390, 600, 700, 800):
+            page.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+            assert page.evaluate("document.querySelector('#why .one').getClientRects().length") == 1
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.complaints() == []
 
 
 def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle(api: Running, browser: Browser, tmp_path: Path) -> None:
@@ -238,7 +368,14 @@ def test_the_record_of_two_agents_is_above_forecasts_that_do_not_see_their_cycle
             == "scissors would probably beat paper: its score so far is 100 %."
         )
         assert "By their games." in text
-        assert ", which forecasts best here, expects" in text
+        body = {"matches": [{"sides": [["paper"], ["scissors"]]}]}
+        records = {one["method"]: one["records"][0] for one in api.client.post("/v1/pools/cup/predict", json=body).json()["methods"]}
+        best = min(records, key=lambda method: records[method]["log_loss"])
+        assert api.client.get("/v1/pools/cup/agents/paper/opponents").json()["method"] == best
+        name = {"elo": "Elo", "sco": "Soft Condorcet (SCO)", "glicko2": "Glicko-2"}[best]
+        assert f"By their games. {name}, which forecasts best so far (lowest log loss, of 110 forecasts), expects" in text
+        assert f"Next game: the expected score by {name}." in text
+        assert "are of all games of two agents of the pool, not of these two" in text
         assert page.evaluate("document.querySelectorAll('tr.unseen').length") > 0
         assert " *" in text[text.index("Worst against") :], "the card of opponents has the same mark"
         page.go("/pools/cup/agents/rock?against=rock-2")
@@ -309,8 +446,20 @@ def test_an_agent_of_a_pool_of_scores_has_its_best_and_its_worst_tasks(api: Runn
     assert api.store.solved.publish(solves[-1])
     api.store.solved.publish_history("lab", "nash_average", map(kept, solves))
     with browser.page(api.url, "/pools/lab/agents/ann") as page:
+        page.until("document.querySelector('svg.sharecard')?.getAttribute('aria-label').endsWith('24 tasks')")
         text = page.wait("By task", "Best places", "The 10 best and 10 worst of 24 tasks.", "In each kept solve of Nash average")
         assert text.index("task-23") < text.index("Worst places") < text.index("task-00")
         assert page.evaluate("[...document.querySelectorAll('.tasks td')].slice(0, 2).map((one) => one.textContent)") == ["1 of 3", "20"]
         assert page.complaints() == []
         assert page.violations() == []
+
+
+def test_no_forecast_is_offered_where_no_games_are_played(api: Running, browser: Browser, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("lab", Kind.SCORES)
+    assert fold_events(state, [ScoreEvent(v=1, id="1", pool="lab", time=NOW, task="pong", scores={"ann": 1.0, "bob": 2.0})]) == []
+    served.publish(state, 1, published_at=NOW)  # there is no checkpoint, so the record is not known
+    assert api.store.solved.publish(solved_of("lab", method="nash_average", position=1, ratings=[("ann", 0.5), ("bob", 0.1)]))
+    with browser.page(api.url, "/pools/lab/agents/ann") as page:
+        page.wait("Why this rating", "1 outcome")
+        assert "If they met" not in page.text
+        assert page.complaints() == []

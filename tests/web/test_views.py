@@ -243,11 +243,20 @@ def test_forecasts_are_shown_by_shape_of_games(played: Running, browser: Browser
         assert page.evaluate("location.search") == "?view=forecasts&shape=1%3A1"
         assert page.evaluate(methods) == "Soft Condorcet (SCO),Elo"
         page.go("/pools/cup?view=methods")
-        page.wait("which is Elo here (games 2:2)")
+        page.wait("which is Elo here (lowest log loss, of 600 forecasts of games 2:2)")
         page.go("/pools/cup?view=insight")
         page.wait("Elo, games of other shapes: log loss 0.1000")
         page.go("/pools/cup?view=wins&show=predicted")
-        page.wait("Predicted by Soft Condorcet (SCO)")
+        page.wait("Predicted by Elo")
+        assert page.complaints() == []
+
+
+def test_the_caption_of_a_board_says_ratings_once(played: Running, browser: Browser) -> None:
+    assert played.store.solved.publish(solved_of("cup", method="deviation", position=51, ratings=[("rock", 0.0), (EVIL, -1.0)]))
+    with browser.page(played.url, "/pools/cup?method=deviation") as page:
+        page.until("document.querySelector('table.board caption')?.textContent === 'Deviation ratings'")
+        page.go("/pools/cup?method=elo")
+        page.until("document.querySelector('table.board caption')?.textContent === 'Elo ratings'")
         assert page.complaints() == []
 
 

@@ -48,7 +48,8 @@ export class Poll {
     this.at = 0;
     this.heard = 0;
     this.ended = false;
-    this.asked = JSON.stringify([url, seconds, headers]);
+    this.asked = JSON.stringify([url, headers]);
+    this.wake = () => {};
   }
 
   /** Asks once. @returns {Promise<boolean>} Whether the value or the error changed. */
@@ -74,8 +75,32 @@ export class Poll {
     while (!this.ended) {
       if (document.hidden) await visible();
       if ((await this.next()) && !this.ended) changed();
-      await pause((this.error?.status ?? 0) >= 500 ? Math.min(RETRY, this.seconds) : this.seconds);
+      const soon = this.error !== null && (this.error.status === 0 || this.error.status >= 500); // no answer, or one of a service that cannot answer now
+      await this.pause(soon ? Math.min(RETRY, this.seconds) : this.seconds);
     }
+  }
+
+  /** @param {number} seconds @returns {Promise<void>} */
+  pause(seconds) {
+    return new Promise((resume) => {
+      const timer = setTimeout(resume, SECOND * seconds);
+      this.wake = () => {
+        clearTimeout(timer);
+        resume();
+      };
+    });
+  }
+
+  /** Sets the pause between two requests. A shorter one ends the present pause, so that the next request is made at once. @param {number} seconds */
+  every(seconds) {
+    const shorter = seconds < this.seconds;
+    this.seconds = seconds;
+    if (shorter) this.wake();
+  }
+
+  end() {
+    this.ended = true;
+    this.wake();
   }
 
   /** Seconds since the newest answer. */
@@ -88,12 +113,9 @@ function visible() {
   return new Promise((resume) => document.addEventListener("visibilitychange", resume, { once: true }));
 }
 
-/** @param {number} seconds */
-function pause(seconds) {
-  return new Promise((resume) => setTimeout(resume, SECOND * seconds));
-}
+/** Address, seconds between requests, and headers. @typedef {[string, number] | [string, number, Record<string, string>]} Feed */
 
-/** A component with polls. A subclass names them in `feeds`, and reads `this.polls`. A feed whose address changes starts again. */
+/** A component with polls. A subclass names them in `feeds`, and reads `this.polls`. A feed whose address or headers change starts again. */
 export class Live extends Component {
   /** @param {any} props */
   constructor(props) {
@@ -102,7 +124,7 @@ export class Live extends Component {
     this.polls = {};
   }
 
-  /** @returns {Record<string, [string, number] | [string, number, Record<string, string>]>} Name -> address, seconds between requests, and headers. */
+  /** @returns {Record<string, Feed>} By name. */
   feeds() {
     return {};
   }
@@ -133,15 +155,18 @@ export class Live extends Component {
 
   componentWillUnmount() {
     clearInterval(this.timer);
-    for (const poll of Object.values(this.polls)) poll.ended = true;
+    for (const poll of Object.values(this.polls)) poll.end();
   }
 
   sync() {
     const feeds = this.feeds();
     for (const [name, poll] of Object.entries(this.polls)) {
       const [url, seconds, headers = {}] = feeds[name] ?? [];
-      if (JSON.stringify([url, seconds, headers]) === poll.asked) continue;
-      poll.ended = true;
+      if (seconds !== undefined && JSON.stringify([url, headers]) === poll.asked) {
+        poll.every(seconds);
+        continue;
+      }
+      poll.end();
       delete this.polls[name];
     }
     for (const [name, [url, seconds, headers]] of Object.entries(feeds)) {

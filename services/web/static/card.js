@@ -27,7 +27,7 @@ export function ShareCard({ profile, method, history }) {
   const shown = shower([best.rating, best.low ?? null, best.high ?? null]);
   const interval = best.low === undefined ? "" : `${shown(best.low)} to ${shown(best.high)}`;
   const { games } = profile;
-  const record = games?.games ? `${count(games.games, "game")} · ${whole(games.wins)} won · ${whole(games.draws)} drawn · ${whole(games.losses)} lost` : count(profile.outcomes, games ? "game" : "outcome");
+  const record = games?.games ? `${count(games.games, "game")} · ${whole(games.wins)} won · ${whole(games.draws)} drawn · ${whole(games.losses)} lost` : profile.scores ? count(profile.scores.tasks, "task") : count(profile.outcomes, games ? "game" : "outcome");
   const place = placed(method, best);
   const under = fitted([name === profile.agent ? "" : profile.agent, profile.details?.country, profile.details?.organisation, profile.pool].filter(Boolean).join(" · "), UNDER);
   const top = 28 + 1.2 * size * lines.length; // of the line under the name

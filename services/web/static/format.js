@@ -75,6 +75,11 @@ export function date(time) {
   return time === null ? "–" : new Date(1000 * time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
 
+/** @param {number} time Seconds since 1970. @returns {string} The time of the day. */
+export function clock(time) {
+  return new Date(1000 * time).toLocaleTimeString("en-GB");
+}
+
 /** The first whole second at or after a time, as addresses have it. @param {number} seconds Since 1970. */
 export function utc(seconds) {
   return new Date(1000 * Math.ceil(seconds)).toISOString().slice(0, 19);

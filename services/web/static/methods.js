@@ -1,5 +1,5 @@
 // What a reader has to know of each method: its title, what it answers, and which one leads a pool's page.
-import { shareOf, whole } from "./format.js";
+import { count, shareOf, whole } from "./format.js";
 
 /** @type {Record<string, string>} */
 export const TITLES = {
@@ -120,14 +120,26 @@ export function cycleSays(cycle, named) {
 }
 
 /**
- * The best record of forecasts so far; undefined if no method has made enough. Log losses compare only within one shape of games.
- * @param {any} findings @param {string | undefined} [shape] Shape of the games, such as "1:1"; without it, the shape with most forecasts. @returns {any}
+ * The best record of forecasts so far, by mean log loss; undefined if no method has made enough. Log losses compare only within one shape of games.
+ * @param {any[] | undefined} forecasts Records of methods. @param {string | undefined} [shape] Shape of the games, such as "1:1"; without it, the shape with most forecasts. @returns {any}
  */
-export function bestForecasts(findings, shape) {
-  const enough = (findings?.prequential?.forecasts ?? []).filter((/** @type {any} */ one) => one.enough !== false && typeof one.log_loss === "number" && one.shape !== OTHERS);
-  const most = shape ?? [...enough].sort((/** @type {any} */ a, /** @type {any} */ b) => b.pairs - a.pairs)[0]?.shape;
-  const scored = enough.filter((/** @type {any} */ one) => (one.shape ?? most) === most); // without a shape: all games of the pool
-  return scored.sort((/** @type {any} */ a, /** @type {any} */ b) => a.log_loss - b.log_loss)[0];
+export function bestForecasts(forecasts, shape) {
+  const enough = (forecasts ?? []).filter((one) => one.enough !== false && typeof one.log_loss === "number" && one.shape !== OTHERS);
+  const most = shape ?? [...enough].sort((a, b) => b.pairs - a.pairs)[0]?.shape;
+  const scored = enough.filter((one) => (one.shape ?? most) === most); // without a shape: all games of the pool
+  return scored.sort((a, b) => a.log_loss - b.log_loss)[0];
+}
+
+/** The method of an answer of /predict that readers see: the one that forecasts best, else the first one that forecasts; undefined without one. @param {any} answer @returns {any} */
+export function forecaster({ methods }) {
+  const able = methods.filter((/** @type {any} */ one) => !one.matches[0].no_forecast);
+  const best = bestForecasts(able.map((/** @type {any} */ one) => ({ ...one.records[0], method: one.method })));
+  return able.find((/** @type {any} */ one) => one.method === best?.method) ?? able[0];
+}
+
+/** By what a method forecasts best. @param {any} record Of its forecasts. @returns {string} */
+export function bestBy({ pairs }) {
+  return `lowest log loss, of ${count(pairs, "forecast")}`;
 }
 
 /** @param {string} method @returns {boolean} Whether copies of an agent leave the ratings of the others as they are. */

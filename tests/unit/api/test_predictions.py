@@ -329,6 +329,25 @@ def fair(pool: Running, agent: str = "ann", **query: object) -> dict:
     return answer.json()
 
 
+def test_the_best_forecaster_has_the_lowest_log_loss_of_those_with_enough_duels() -> None:
+    def forecasts(log_loss: float, pairs: float, shape: str = "1:1", model: bool = True) -> LiveForecasts:
+        one = ShapeForecasts(scale=1.0, figures=RECORD | {"log_loss": log_loss, "pairs": pairs}, classes=[])
+        return LiveForecasts(model=Elo().forecasts if model else None, shapes={shape: one})
+
+    made = {
+        "melo": forecasts(0.1, 200.0, model=False),
+        "elo": forecasts(0.6, 150.0),
+        "sco": forecasts(0.5, 100.0),
+        "few": forecasts(0.2, 99.0),
+        "teams": forecasts(0.2, 200.0, "2:2"),
+    }
+    head = head_of(online=list(made), forecasts_by_shape=made)
+    assert predictions.best_forecaster(head, head.online) == "sco"
+    assert predictions.best_forecaster(head, ["elo", "few"]) == "elo"
+    assert predictions.best_forecaster(head, ["melo", "few", "teams"]) == "few", "the first one that forecasts"
+    assert predictions.best_forecaster(head, ["melo"]) is None
+
+
 @pytest.mark.parametrize("method", ["elo", "weng_lin"])
 def test_fair_opponents_are_those_with_the_most_even_forecasts(pool: Running, method: str) -> None:
     for agent in NAMES:

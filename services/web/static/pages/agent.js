@@ -3,8 +3,8 @@ import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
 import { Sized } from "../chart.js";
 import { Events, curveOf, eventsOf, extremes } from "../curve.js";
-import { ago, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
-import { isOutside, placed, preferred, rankOf, title } from "../methods.js";
+import { ago, clock, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
+import { bestBy, forecaster, isOutside, placed, preferred, rankOf, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Agent, Figure, agentPath, flag, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
@@ -13,6 +13,10 @@ import { State } from "../state.js";
 import { Component, html } from "../ui.js";
 
 const OUTCOMES = 20;
+const LISTS = ["outcomes", "opponents", "history"]; // parts of the page that are of a checkpoint, as the record of a profile is
+const REST = 60; // seconds between two requests for them while there is no newer checkpoint
+const SOON = 2; // the same, while a list is of another checkpoint than the record: API processes can differ for a moment
+const HOLD = 10; // seconds for which the page shows an earlier checkpoint at most, until all parts are of one
 const OUTCOMES_OF_DAY = 1000; // the most that one answer has
 /** @type {Record<string, number>} */
 const POINTS = { won: 1, drawn: 0.5, lost: 0 };
@@ -42,20 +46,56 @@ export default class AgentPage extends Live {
     const { pool, agent, query: chosen } = this.props;
     const at = `/agents/${encodeURIComponent(agent)}`;
     const method = chosen.method ?? "";
-    /** @type {Record<string, [string, number]>} */
+    /** @type {Record<string, import("../api.js").Feed>} */
     const feeds = { profile: [poolUrl(pool, at), 2], pool: [poolUrl(pool), 30] };
     const profile = this.value("profile");
     const curve = method || !profile || profile.last_played !== null ? method : this.leading(profile); // without a history of outcomes, a solved method
     if (profile?.no_record === null && curve !== undefined) {
-      feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), 10];
+      feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), profile.methods[curve]?.source === "solved" ? 10 : this.pause("history")];
       if (Date.now() / 1000 - DAY - this.dayAgo > LATEST) this.dayAgo = Math.floor(Date.now() / 1000) - DAY;
       feeds.before = [poolUrl(pool, `${at}/history`, { method: curve, points: 4, until: this.dayAgo }), 3600];
     }
-    if (this.value("profile")?.games) {
-      feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), 10];
-      feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), 10];
+    if (profile?.games) {
+      feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), this.pause("outcomes")];
+      feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), this.pause("opponents")];
     }
     return feeds;
+  }
+
+  /** Newest answer of a feed; of a list, the one that is shown. @param {string} name @returns {any} */
+  value(name) {
+    return this.shown && LISTS.includes(name) ? this.shown[name] : super.value(name);
+  }
+
+  /** Whether the answer of a list is of another checkpoint than the record of the newest profile. @param {string} name */
+  differs(name) {
+    const poll = this.polls[name];
+    const profile = this.value("profile");
+    if (!poll?.value || poll.error || poll.value.source === "solved" || !profile?.games) return false;
+    return poll.value.generation !== profile.generation || poll.value.position !== profile.games.position;
+  }
+
+  /** Seconds between two requests for a list. @param {string} name */
+  pause(name) {
+    return this.differs(name) ? SOON : REST;
+  }
+
+  /**
+   * The profile, its ratings the newest ones, and its record that of the checkpoint of the lists: the record and the lists of a newer checkpoint are
+   * shown once all have come, so that no part of the page contradicts another. If they do not come within `HOLD` seconds, the newest ones are shown.
+   * @returns {any}
+   */
+  together() {
+    const profile = this.value("profile");
+    const now = performance.now() / 1000;
+    const differ = LISTS.some((name) => this.differs(name));
+    if (!differ) this.whole = now;
+    if (!this.shown || !differ || now - (this.whole ?? now) > HOLD) {
+      /** @type {Record<string, any> | undefined} */
+      this.shown = { profile, ...Object.fromEntries(LISTS.map((name) => [name, super.value(name)])) };
+    }
+    const { games, streak, last_played } = this.shown.profile;
+    return { ...profile, games, streak, last_played };
   }
 
   /** Outcomes have ratings of online methods alone. @param {string} method */
@@ -69,6 +109,12 @@ export default class AgentPage extends Live {
     const error = this.polls.profile?.error;
     if (error?.status === 404 && !profile) return absent(pool, agent, error);
     if (!profile) return html`<h1><bdi>${agent}</bdi></h1>${error ? html`<${State} poll=${this.polls.profile} error=${error} />` : html`<p class="soft" role="status">Loading</p>`}<p><a href=${poolPath(pool)}>All agents of <bdi>${pool}</bdi></a></p>`;
+    return this.parts(this.together());
+  }
+
+  /** @param {any} profile */
+  parts(profile) {
+    const { pool, agent } = this.props;
     return html`<p class="path"><a href=${poolPath(pool)}><bdi>${pool}</bdi></a></p>${this.card(profile)}
       ${this.methods(profile)}
       ${this.slices(profile)}
@@ -76,7 +122,7 @@ export default class AgentPage extends Live {
       ${this.curve()}
       ${this.moved()}
       ${this.opponents()}
-      ${profile.scores ? null : html`<${Forecast} pool=${pool} agent=${agent} name=${nameOf({ ...profile.details, agent })} rival=${this.props.query.against} method=${this.leading(profile)} />`}
+      ${this.value("pool")?.kind !== "games" ? null : html`<${Forecast} position=${profile.games?.position} pool=${pool} agent=${agent} name=${nameOf({ ...profile.details, agent })} rival=${this.props.query.against} method=${this.leading(profile)} />`}
       ${this.outcomes()}
       <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} asked=${this.props.query.why} since=${this.props.query.since ?? ""} />`;
   }
@@ -93,9 +139,15 @@ export default class AgentPage extends Live {
       ${best ? html`<p class="headline">${placed(first, best)}</p>` : null}${this.dayChange(profile, first)}
       <p class="soft">${games?.games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, games ? "game" : "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
-      <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
+      ${this.newer(profile)}<${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
       <p class="tools"><a href=${agentPath(profile.pool, profile.agent)}>Permanent link</a> <a href=${`${poolPath(profile.pool)}?agent=${encodeURIComponent(profile.agent)}`}>Around this agent</a></p>
       <${ShareCard} profile=${profile} method=${first} history=${this.value("history")} /></section>`;
+  }
+
+  /** How many games are in the live ratings alone. @param {any} profile */
+  newer(profile) {
+    const newer = profile.outcomes - (this.value("outcomes")?.total ?? profile.outcomes);
+    return newer > 0 ? html`<p class="soft small">${count(newer, "newer game")} ${newer === 1 ? "is" : "are"} in the live ratings alone until the next checkpoint.</p>` : null;
   }
 
   /** The method that leads the pages of the pool, if it rates the agent; else the first one that does. @param {any} profile @returns {string} Undefined if none rates it. */
@@ -111,7 +163,7 @@ export default class AgentPage extends Live {
       <tbody>${rows.map(([method, one]) => {
         const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
         return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
-          <td class="number place">${one.rank !== null && isOutside(method, one) ? "outside the lottery" : rankOf(one)}${one.rank_low !== undefined && one.rank_low !== one.rank_high && !isOutside(method, one) ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
+          <td class="number place">${one.rank !== null && isOutside(method, one) ? "outside the lottery" : html`<span class="one">${rankOf(one)}</span>`}${one.rank_low !== undefined && one.rank_low !== one.rank_high && !isOutside(method, one) ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
           <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
       })}</tbody></table></section>`;
   }
@@ -126,9 +178,9 @@ export default class AgentPage extends Live {
     const place = (/** @type {any} */ one) => (one.rank === null ? 2 : one.rank / one.ranked);
     rows.sort((a, b) => place(a.one) - place(b.one));
     const shown = (/** @type {any} */ one) => shower([one.rating])(one.rating);
-    return html`<section class="card slices"><h2>By slice</h2><p class="soft">Ratings from the games of a slice alone, the best places first.</p><table><caption class="hidden">Ratings by slice</caption>
+    return html`<section class="card slices"><h2>By slice</h2><p class="soft">Ratings from the ${profile.scores ? "scores" : "games"} of a slice alone, the best places first.</p><table><caption class="hidden">Ratings by slice</caption>
       <thead><tr><th scope="col">Slice</th><th scope="col" class="wide">Method</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Rating</th></tr></thead>
-      <tbody>${rows.map(({ slice, method, one }) => html`<tr key=${slice}><th scope="row"><a href=${`${poolPath(profile.pool)}?slice=${encodeURIComponent(slice)}&method=${method}&agent=${encodeURIComponent(profile.agent)}`}><bdi>${slice.replace(":", " ")}</bdi></a></th>
+      <tbody>${rows.map(({ slice, method, one }) => html`<tr key=${slice}><th scope="row"><a href=${`${poolPath(profile.pool)}?slice=${encodeURIComponent(slice)}&method=${method}&agent=${encodeURIComponent(profile.agent)}`}><bdi>${slice.replace(":", " ")}</bdi></a><span class="narrow small">${title(method)}</span></th>
         <td class="wide">${title(method)}</td><td class="number">${rankOf(one)}</td><td class="number">${shown(one)}</td></tr>`)}</tbody></table></section>`;
   }
 
@@ -149,9 +201,10 @@ export default class AgentPage extends Live {
     const [now, before] = [this.value("history"), this.value("before")].map((history) => history?.points[history.points.length - 1]);
     if (typeof now?.rating !== "number" || typeof before?.rating !== "number") return null;
     const { method } = this.value("history");
-    const change = `${signed(now.rating - before.rating, Math.abs(now.rating) >= 100 ? 1 : 3)} in 24 hours`;
     const other = profile.methods[method];
-    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: ${other.rank === null ? "" : "no. "}${rankOf(other)}, ${shower([now.rating])(now.rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved" target="_self">Why?</a>` : null}</p>`;
+    const rating = other?.rating ?? now.rating; // the newest one, as in the table
+    const change = `${signed(rating - before.rating, Math.abs(rating) >= 100 ? 1 : 3)} in 24 hours`;
+    return html`<p>${method === first || !other ? `${change} by ${title(method)}.` : `By ${title(method)}, another method: ${other.rank === null ? "" : "no. "}${rankOf(other)}, ${shower([rating])(rating)}, ${change}.`}${this.hasMoved() ? html` <a href="#moved" target="_self">Why?</a>` : null}</p>`;
   }
 
   /** Whether a game of the last 24 hours is known, which can explain a change. */
@@ -177,8 +230,8 @@ export default class AgentPage extends Live {
     const banded = points.length > 1 && points.some((/** @type {any} */ point) => typeof point.low === "number");
     const interval = points.length < 2 ? "" : banded ? "The band is the 95 % interval of each of the newest solves." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
-    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
-      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now, events)}<//><${Events} events=${events} total=${history.events_total} />` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
+    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`} drawn=${points.length > 1}>
+      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now, events)}<//><${Events} events=${events} total=${history.events_total} />` : html`<p class="soft">A curve needs two points, and ${points.length ? "one is" : "none is"} kept so far.</p>`}<//>`;
   }
 
   opponents() {
@@ -191,7 +244,7 @@ export default class AgentPage extends Live {
     const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
       <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><${Agent} pool=${pool} agent=${one.agent} answer=${answer} /></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number" title=${unseen(one, one.expected_score) ? UNSEEN : undefined}>${one.expected_score === null || one.expected_score === undefined ? "–" : html`<a href=${withQuery({ against: one.agent })} onClick=${follow}>${percent(one.expected_score, 0)}</a>`}${unseen(one, one.expected_score) ? " *" : ""}</td></tr>`)}</tbody></table></div>` : null);
-    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div>${teams}</section>`;
+    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games.${answer.method === null ? "" : ` Next game: the expected score by ${title(answer.method)}.`}${[...best, ...worst].some((one) => unseen(one, one.expected_score)) ? ` * ${UNSEEN}.` : ""}</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div>${teams}</section>`;
   }
 
   outcomes() {
@@ -200,11 +253,12 @@ export default class AgentPage extends Live {
     const { pool } = this.props;
     const shown = shower(answer.outcomes.map((/** @type {any} */ one) => one.after));
     const names = (/** @type {string[]} */ agents) => agents.map((agent, i) => html`${i ? ", " : ""}<${Agent} key=${agent} pool=${pool} agent=${agent} answer=${answer} />`);
+    const when = (/** @type {any} */ one) => html`<time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time>`;
     return html`<section class="card"><h2>Newest games</h2><p class="soft">Ratings by ${title(answer.method)}. A result that was not expected moves a rating more.</p>
       <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
       <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
         <td class=${one.result}>${one.result}</td><td class="number">${one.expected_score === null ? "–" : percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
-        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table></section>`;
+        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide">${when(one)}</td></tr><tr class="narrow small" key=${`${one.outcome} more`}><td colspan="4">Rating ${shown(one.before)} → ${shown(one.after)} · ${when(one)}</td></tr>`)}</tbody></table></section>`;
   }
 }
 
@@ -256,7 +310,7 @@ class LastDay extends Asked {
       const answer = await ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/outcomes`, { method, count: OUTCOMES_OF_DAY }));
       const since = Date.now() / 1000 - DAY;
       const games = answer.outcomes.filter((/** @type {any} */ one) => one.time >= since);
-      this.setState({ games, answer, cut: games.length === OUTCOMES_OF_DAY && answer.next, busy: false });
+      this.setState({ games, answer, at: Date.now() / 1000 - answer.age_seconds, cut: games.length === OUTCOMES_OF_DAY && answer.next, busy: false });
     } catch (error) {
       this.setState({ error: String(/** @type {Error} */ (error).message), busy: false });
     }
@@ -284,14 +338,14 @@ class LastDay extends Asked {
     const decimals = Math.abs(games[0].after) >= 100 ? 1 : 3;
     const shown = rows.slice(0, OUTCOMES);
     const most = rows.length > 1 ? rows.find((row) => row.change * total > 0) : undefined;
-    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. ${cut ? "The day has more games. " : ""}${most ? html`The largest part is by ${most.points.toFixed(1)} points in ${count(most.games, "game")} against <bdi>${most.name}</bdi>${most.expected === null ? "" : `, where ${most.expected.toFixed(1)} were expected`}: ${signed(most.change, decimals)}. ` : null}Fewer points than expected against an opponent lower the rating.</p>
+    return html`<p>${signed(total, decimals)} by ${title(this.props.method)} in ${cut ? "its newest " : ""}${count(games.length, "game")}. Games until ${clock(this.state.at)} are counted. ${cut ? "The day has more games. " : ""}${most ? html`The largest part is by ${most.points.toFixed(1)} points in ${count(most.games, "game")} against <bdi>${most.name}</bdi>${most.expected === null ? "" : `, where ${most.expected.toFixed(1)} were expected`}: ${signed(most.change, decimals)}. ` : null}Fewer points than expected against an opponent lower the rating.</p>
       <table class="day"><caption class="hidden">Changes of the last 24 hours by opponent</caption><thead><tr><th scope="col">Against</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th></tr></thead>
       <tbody>${shown.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${row.name}</bdi></th><td class="number">${whole(row.games)}</td><td class="number">${row.points.toFixed(1)}</td><td class="number">${row.expected === null ? "–" : row.expected.toFixed(1)}</td><td class="number">${signed(row.change, decimals)}</td></tr>`)}</tbody></table>
       ${rows.length > shown.length ? html`<p class="soft">${count(rows.length - shown.length, "other opponent")}: ${signed(rows.slice(OUTCOMES).reduce((sum, row) => sum + row.change, 0), decimals)}.</p>` : null}`;
   }
 }
 
-/** The expected score of a game against anybody of the pool. @extends Component */
+/** The expected score of a game against anybody of the pool. position: of the checkpoint with the record of the two. @extends Component */
 class Forecast extends Component {
   /** @param {any} props */
   constructor(props) {
@@ -306,7 +360,7 @@ class Forecast extends Component {
 
   /** @param {any} before */
   componentDidUpdate(before) {
-    if (before.rival !== this.props.rival) this.read();
+    if (before.rival !== this.props.rival || before.position !== this.props.position) this.read();
   }
 
   async read() {
@@ -330,13 +384,13 @@ class Forecast extends Component {
     const expected = (/** @type {any} */ one) => one.matches[0].sides[0].expected_score;
     const reason = answer?.methods.find((/** @type {any} */ one) => one.matches[0].no_forecast)?.matches[0].no_forecast;
     const methods = [...(answer?.methods ?? [])].sort((a, b) => (loss(a) === loss(b) ? 0 : loss(a) - loss(b)));
-    const best = methods.find((/** @type {any} */ one) => expected(one) !== null);
+    const best = answer && forecaster(answer);
     return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} method=${method} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
       ${error ? html`<p class="trouble">${error}</p>` : null}
       ${met ? html`<div class="met">${best ? answered(name, other, met, best, expected(best)) : null}
         <p>${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}, a score of ${percent((met.wins + met.draws / 2) / met.games, 0)}.` : "They have not met."}</p></div>` : null}
-      ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${other}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
-        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${expected(one) === null ? "–" : percent(expected(one))}</td><td class="number">${right(one) ?? "–"}${one.records[0].enough ? null : ` (${count(one.records[0].pairs, "result")})`}</td></tr>`)}</tbody></table></details>
+      ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${other}</bdi>. <i>Right so far</i> and <i>Log loss</i> are of all games of two agents of the pool, not of these two: a lower log loss is better.</caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th><th scope="col" class="number">Log loss</th></tr></thead>
+        <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${expected(one) === null ? "–" : percent(expected(one))}</td><td class="number">${right(one) ?? "–"}${one.records[0].enough ? null : ` (${count(one.records[0].pairs, "result")})`}</td><td class="number">${loss(one) < Infinity ? loss(one).toFixed(4) : "–"}</td></tr>`)}</tbody></table></details>
         ${reason ? html`<p class="soft">No probability: ${reason}.</p>` : null}
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games: ${Object.values(answer.without)[0]}.</p>`}` : null}</section>`;
   }
@@ -362,10 +416,10 @@ function answered(name, other, met, best, expected) {
   const score = blind ? (met.wins + met.draws / 2) / met.games : expected;
   const [first, second] = score < 0.5 ? [other, name] : [name, other];
   const likely = Math.max(score, 1 - score);
-  const isBest = loss(best) < Infinity;
+  const by = `${title(best.method)}${loss(best) < Infinity ? `, which forecasts best so far (${bestBy(best.records[0])})` : ""}`;
   const how = likely < LIKELY ? "would more likely" : "would probably";
   const says = likely < EVEN ? html`It would be an even game: <bdi>${name}</bdi> scores ${percent(score, 0)}` : html`<bdi>${first}</bdi> ${how} beat <bdi>${second}</bdi>: ${blind ? "its score so far is" : "expected score"} ${percent(likely, 0)}`;
-  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${title(best.method)}${isBest ? ", which forecasts best here," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${title(best.method)}${isBest ? ", which forecasts best here" : ""}${right(best) ? `: ${right(best)} were right` : ""}.`}</p>`;
+  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${by}${loss(best) < Infinity ? "," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${by}${right(best) ? `: ${right(best)} were right` : ""}.`}</p>`;
 }
 
 /** What a rating is the sum of. It is asked for by a click or a link, because a solved method is solved again for it. @extends Asked */
@@ -392,7 +446,7 @@ class Why extends Asked {
     if (!method) return;
     this.setState({ busy: true, error: null, why: null });
     try {
-      this.setState({ why: await ask(poolUrl(pool, `/boards/${method}/why/${encodeURIComponent(agent)}`, { count: 12, since: since || null })), busy: false });
+      this.setState({ why: await ask(poolUrl(pool, `/boards/${method}/why/${encodeURIComponent(agent)}`, { count: 12, since: since || null })), at: Date.now() / 1000, busy: false });
     } catch (error) {
       this.setState({ error, busy: false });
     }
@@ -400,13 +454,13 @@ class Why extends Asked {
 
   render() {
     const { methods } = this.props;
-    const { since, why, error, busy } = this.state;
+    const { since, why, at, error, busy } = this.state;
     const method = this.method();
     if (!methods.length) return null;
     return html`<section class="card" id="why"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>${" "}
-      <label>What changed since (UTC) <input type="datetime-local" step="1" defaultValue=${since} onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>${" "}
+      <label><span class="one">What changed since (UTC)</span> <input type="datetime-local" step="1" defaultValue=${since} onInput=${(/** @type {any} */ event) => this.setState({ since: event.target.value })} /></label>${" "}
       <button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Explain"}</button></p>
-      <div aria-live="polite">${error ? html`<p class="trouble">${since ? missing(error.status) : "The rating cannot be explained now."}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change, why) : null}${(why?.sums ?? []).map((/** @type {any} */ sum) => reasons(sum, why))}</div></section>`;
+      <div aria-live="polite">${error ? html`<p class="trouble">${since ? missing(error.status) : "The rating cannot be explained now."}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : null}${why ? html`<p>${why.rating === null ? "No rating" : `Rating ${shower([why.rating])(why.rating)}`} from ${count(why.outcomes, "outcome")} of the pool, explained at ${clock(at)}.</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${why?.change ? changed(why.change, why) : null}${(why?.sums ?? []).map((/** @type {any} */ sum) => reasons(sum, why))}</div></section>`;
   }
 }
 
@@ -421,14 +475,24 @@ function changed({ before, after, outcomes, moves, other_moves: others, other_ef
       <tbody>${moves.map(row)}${others ? html`<tr><th scope="row" colspan="2">${count(others, "other pair")}</th><td class="number">${signed(rest, decimals)}</td></tr>` : null}</tbody></table>` : null}</div>`;
 }
 
-/** @param {any} sum @param {any} why The answer. */
+/** A sum with its largest terms, the other ones, and what all of them sum to. @param {any} sum @param {any} why The answer. */
 function reasons(sum, why) {
-  const named = (/** @type {any} */ term) => (sum.by === "opponent" ? nameOf(term.name, why) : term.name);
-  const most = Math.max(...sum.terms.map((/** @type {any} */ term) => Math.abs(term.value)), 1e-300);
-  const shown = shower(sum.terms.map((/** @type {any} */ term) => term.value));
-  if (sum.quantity === "change") return changes(sum, named);
-  return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3><p class="soft">${sum.meaning}.</p><table><caption class="hidden">Terms by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">${sum.quantity}</th><th scope="col" class="wide">Share</th></tr></thead>
-    <tbody>${sum.terms.map((/** @type {any} */ term) => html`<tr key=${term.name}><th scope="row"><bdi>${named(term)}</bdi></th><td class="number">${term.value > 0 ? "+" : ""}${shown(term.value)}</td><td class="wide"><span class=${`push ${term.value < 0 ? "down-push" : "up-push"}`} style=${{ width: `${(100 * Math.abs(term.value)) / most}%` }}></span></td></tr>`)}</tbody></table></div>`;
+  if (sum.quantity === "change") return changes(sum, (term) => nameOf(term.name, why));
+  const terms = sum.terms.map((/** @type {any} */ term) => ({ name: html`<bdi>${sum.by === "opponent" ? nameOf(term.name, why) : term.name}</bdi>`, value: term.value, drawn: true }));
+  const rest = Object.entries(sum.rest).map(([name, value]) => ({ name, value, drawn: true }));
+  const others = sum.others ? [{ name: count(sum.others, `other ${sum.by}`), value: sum.others_sum, drawn: false }] : [];
+  const rows = [...terms, ...rest, ...others];
+  const most = Math.max(...rows.map((row) => Math.abs(row.value)), 1e-300);
+  const shown = shower(rows.map((row) => row.value), sum.total === null ? 0 : Math.min(sum.allowed, 1e-6 * most));
+  const plus = (/** @type {number} */ value) => `${value > 0 && shown(value) !== "0" ? "+" : ""}${shown(value)}`;
+  return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3><p class="soft">${sentence(sum.meaning)}</p><table><caption class="hidden">Terms by ${sum.by}</caption><thead><tr><th scope="col">${sentence(sum.by, "")}</th><th scope="col" class="number">${sentence(sum.quantity, "")}</th><th scope="col" class="wide">Size</th></tr></thead>
+    <tbody>${rows.map((row, i) => html`<tr key=${i}><th scope="row">${row.name}</th><td class="number">${plus(row.value)}</td><td class="wide">${row.drawn ? html`<span class=${`push ${row.value < 0 ? "down-push" : "up-push"}`} style=${{ width: `${(100 * Math.abs(row.value)) / most}%` }}></span>` : null}</td></tr>`)}
+      ${sum.total === null ? null : html`<tr class="sum"><th scope="row"><b>Sum of all terms</b></th><td class="number"><b>${shown(sum.sum)}</b></td><td class="wide"></td></tr>`}</tbody></table></div>`;
+}
+
+/** A text of the API as a sentence. @param {string} text @param {string} end */
+function sentence(text, end = ".") {
+  return text[0].toUpperCase() + text.slice(1) + end;
 }
 
 /** The changes of an online rating by opponent, those that raised it and those that lowered it. With many games both are large, so their difference comes first. @param {any} sum @param {(term: any) => string} named */
@@ -440,8 +504,8 @@ function changes(sum, named) {
   const group = (/** @type {string} */ name, /** @type {any[]} */ terms) => (terms.length ? html`<tbody key=${name}><tr><th scope="rowgroup" colspan="4">${name}</th><td class="number"><b>${signed(total(terms), decimals)}</b></td></tr>
     ${terms.map((term) => html`<tr key=${term.name}><th scope="row"><bdi>${named(term)}</bdi></th><td class="number">${whole(term.details.games)}</td><td class="number">${term.details.points.toFixed(1)}</td><td class="number">${term.details.expected.toFixed(1)}</td><td class="number">${signed(term.value, decimals)}</td></tr>`)}</tbody>` : null);
   return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3>
-    <p>${shown(start)} at the start, ${signed(sum.sum - start, decimals)} by all games: ${shown(sum.sum)}.</p><p class="soft">${sum.meaning}. A win that was expected changes it little; an opponent against which the agent has more points than expected raised it.</p>
-    <table><caption class="hidden">Changes by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">${sum.quantity}</th></tr></thead>
+    <p>${shown(start)} at the start, ${signed(sum.sum - start, decimals)} by all games: ${shown(sum.sum)}.</p><p class="soft">${sentence(sum.meaning)} A win that was expected changes it little; an opponent against which the agent has more points than expected raised it.</p>
+    <table><caption class="hidden">Changes by ${sum.by}</caption><thead><tr><th scope="col">${sentence(sum.by, "")}</th><th scope="col" class="number">Games</th><th scope="col" class="number">Points</th><th scope="col" class="number">Expected</th><th scope="col" class="number">${sentence(sum.quantity, "")}</th></tr></thead>
       ${group("More points than expected", sum.terms.filter((/** @type {any} */ term) => term.value >= 0))}${group("Fewer points than expected", sum.terms.filter((/** @type {any} */ term) => term.value < 0))}
       ${sum.others ? html`<tbody><tr><th scope="rowgroup" colspan="4">${count(sum.others, "other opponent")}</th><td class="number"><b>${signed(sum.others_sum, decimals)}</b></td></tr></tbody>` : null}</table></div>`;
 }

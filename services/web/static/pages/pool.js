@@ -327,7 +327,7 @@ class Table extends Component {
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
     return html`${board?.reason ? html`<p class="notice">Not enough outcomes for ranks yet: all agents are provisional.</p>` : null}
-      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} sort=${chosen.sort} />
+      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${title(method).replace(/( ratings)?$/, " ratings")} onBoard=${this.heard} around=${chosen.agent} sort=${chosen.sort} />
       ${board ? html`<${Notes} board=${board} />` : null}`;
   }
 }

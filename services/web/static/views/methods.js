@@ -3,7 +3,7 @@ import { Live, boardUrl, pauseOf } from "../api.js";
 import { hiddenAmong } from "../board.js";
 import { Label, Sized, wrapped } from "../chart.js";
 import { leftOut, nameOf, some } from "../format.js";
-import { bestForecasts, cycleSays, hasShapes, ordersOf, provenCycle, question, shapeTitle, title } from "../methods.js";
+import { bestBy, bestForecasts, cycleSays, hasShapes, ordersOf, provenCycle, question, shapeTitle, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { missing } from "../past.js";
 import { Figure } from "../parts.js";
@@ -67,8 +67,8 @@ function believe(insight) {
     copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
     cyclic || copies ? "For who cannot be beaten, believe the lottery or the Nash average." : "Where two methods differ, look at the intervals: their order is often not settled there.",
   ].filter(Boolean).join(" ");
-  const best = bestForecasts(found);
-  return html`<span class="line"><b>Which one to believe.</b> ${order} ${text} For the chance to win a game, believe the method whose <a href=${forecasts} onClick=${follow}>forecasts</a> were best${best ? `, which is ${title(best.method)} here${hasShapes(found.prequential.forecasts) ? ` (${shapeTitle(best.shape)})` : ""}` : ""}.</span>`;
+  const best = bestForecasts(found.prequential?.forecasts);
+  return html`<span class="line"><b>Which one to believe.</b> ${order} ${text} For the chance to win a game, believe the method whose <a href=${forecasts} onClick=${follow}>forecasts</a> were best${best ? `, which is ${title(best.method)} here (${bestBy(best)}${hasShapes(found.prequential.forecasts) ? ` of ${shapeTitle(best.shape)}` : ""})` : ""}.</span>`;
 }
 
 /** Agents by rank; those of equal rank by their rank on the left. @param {any[]} rows @param {(row: any) => number} rank @returns {string[]} */

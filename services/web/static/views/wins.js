@@ -3,28 +3,27 @@ import { ask, boardUrl, Live, poolUrl } from "../api.js";
 import { Label, Sized, textOn, wrapped } from "../chart.js";
 import { count, leftOut, nameOf, percent, whole } from "../format.js";
 import { hiddenAmong } from "../board.js";
-import { bestForecasts, title } from "../methods.js";
+import { forecaster, title } from "../methods.js";
 import { follow, withQuery } from "../nav.js";
 import { Figure, agentPath } from "../parts.js";
 import { html } from "../ui.js";
 
 const AGENTS = 12;
 const SECONDS = 15;
-const DUEL = "1:1"; // shape of games of two agents
 const NARROW = 480; // pixels
 const DIGITS = 26; // pixels that a cell needs for its number
 
-/** Expected scores of agents against each other, or `why` there are none. @param {string} pool @param {string} method @param {string[]} agents @param {string | undefined} slice */
-async function scoresBy(pool, method, agents, slice) {
-  const body = JSON.stringify({ matches: [{ sides: [[agents[0]], [agents[1]]] }], methods: [method] });
+/** Expected scores of agents against each other, or `why` there are none. @param {string} pool @param {string[]} agents @param {string | undefined} slice */
+async function scoresBy(pool, agents, slice) {
+  const body = JSON.stringify({ matches: [{ sides: [[agents[0]], [agents[1]]] }] });
   const answer = await ask(poolUrl(pool, "/predict", { slice }), { method: "POST", body, headers: { "Content-Type": "application/json" } });
-  const why = answer.without[method] ?? answer.methods[0].matches[0].no_forecast;
-  return why ? { why } : ask(poolUrl(pool, "/matchups", { agents, method, slice }));
+  const method = forecaster(answer)?.method;
+  return method ? ask(poolUrl(pool, "/matchups", { agents, method, slice })) : { why: answer.methods[0]?.matches[0].no_forecast ?? Object.values(answer.without)[0] };
 }
 
 /** @extends Live */
 export default class Wins extends Live {
-  /** What was read: slice, best forecaster and agents. @type {string | undefined} */
+  /** What was read: slice and agents. @type {string | undefined} */
   key = undefined;
 
   feeds() {
@@ -41,7 +40,7 @@ export default class Wins extends Live {
     super.componentDidUpdate();
     const rows = this.value("board")?.rows ?? [];
     const agents = rows.map((/** @type {any} */ row) => row.agent);
-    const key = [this.props.scope.slice, bestForecasts(this.props.insight?.findings, DUEL)?.method, ...agents].join("\n");
+    const key = [this.props.scope.slice, ...agents].join("\n");
     const now = performance.now() / 1000;
     if (this.value("board")?.games_position === undefined || (this.key === key && now - (this.read ?? 0) < SECONDS)) return;
     if (this.key !== key) this.setState({ told: "" }); // of other agents
@@ -52,13 +51,10 @@ export default class Wins extends Live {
 
   /** @param {string} key What is read. @param {string[]} agents @param {string[]} names What readers see as their names. */
   async fill(key, agents, names) {
-    const { pool, head, boards, insight, scope: { slice } } = this.props;
+    const { pool, head, scope: { slice } } = this.props;
     const first = this.start() + 1;
     const records = agents.map((agent) => ask(poolUrl(pool, `/agents/${encodeURIComponent(agent)}/opponents`, { count: 200, slice })).catch(() => null));
-    const methods = (head?.online ?? []).filter((/** @type {string} */ name) => boards.some((/** @type {any} */ one) => one.method === name));
-    const best = bestForecasts(insight?.findings, DUEL)?.method;
-    const method = methods.find((/** @type {string} */ name) => name === best) ?? methods[0];
-    const forecasts = method && agents.length > 1 ? scoresBy(pool, method, agents, slice).catch(() => null) : null;
+    const forecasts = head?.online.length && agents.length > 1 ? scoresBy(pool, agents, slice).catch(() => null) : null;
     const [predicted, ...observed] = await Promise.all([forecasts, ...records]);
     if (this.key !== key) return; // other agents are shown by now
     this.setState({ agents, names, first, predicted, observed: new Map(observed.flatMap((answer, i) => (answer ? [[agents[i], new Map(answer.opponents.map((/** @type {any} */ one) => [one.agent, one]))]] : []))) });
