@@ -51,7 +51,7 @@ class Model(NamedTuple):
 
 
 MODELS: Final[Mapping[str, Model]] = {
-    "nimbrel-3": Model("Nimbrel 3", "Nimbrel", "CH", "Proprietary", 210),
+    "nimbrel-3": Model("Nimbrel 3", "Nimbrel", "CH", "Proprietary", 240),
     "nimbrel-3-lite": Model("Nimbrel 3 Lite", "Nimbrel", "CH", "Proprietary", 40),
     "corvane-xl": Model("Corvane XL", "Corvane", "GB", "Proprietary", 0),
     "corvane-s": Model("Corvane S", "Corvane", "GB", "Proprietary", -90),
@@ -75,10 +75,12 @@ FALLEN: Final = "quellith-pro"
 COPIES: Final = ("tesselby-70b", "tesselby-70b-chat")
 CYCLE: Final = (("dovetide-2", "bracken-4"), ("bracken-4", "sundrift-9"), ("sundrift-9", "dovetide-2"))
 """Pairs in which the first one has an advantage that its skill does not give."""
-_BETTER: Final = {("corvane-xl", "English"): 360.0, ("bracken-coder", "coding"): 300.0}
+_BETTER: Final = {("corvane-xl", "English"): 380.0, ("bracken-coder", "coding"): 300.0}
 """(model, language or category) -> what is added to its skill there."""
 _FALL: Final = 300.0
 _ADVANTAGE: Final = 280.0
+_CYCLE_SHARE: Final = 0.04
+"""Share of battles that are drawn from the cycle alone, so that it is soon proven beyond chance."""
 _TIES: Final = 0.15
 _TIES_OF_COPIES: Final = 0.6
 _NEWCOMER_EACH: Final = 240, 2_400
@@ -115,7 +117,7 @@ def details() -> dict[str, DetailsChange]:
 
 
 def _pair(index: int, draw: random.Random) -> tuple[str, str]:
-    first, second = draw.sample(_ESTABLISHED, 2)
+    first, second = draw.choice(CYCLE) if draw.random() < _CYCLE_SHARE else draw.sample(_ESTABLISHED, 2)
     each = _NEWCOMER_EACH[index >= HISTORY]
     return (NEWCOMER if index >= DAY_BEGINS and index % each == 0 else first), second
 
