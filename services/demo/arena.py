@@ -1,8 +1,8 @@
 """A simulated arena: invented language models in battles of two, each in a language and a category.
 
 Nimbrel 3 is the best of all, Corvane XL the best in English, and Bracken Coder the best in coding. Tesselby 70B and its chat version
-are near copies. Dovetide 2 beats Bracken 4, which beats Sundrift 9, which beats Dovetide 2. Quellith Pro gets worse a day before the
-demo begins. Yarrow 3 Preview is a newcomer of that day with few battles.
+are equally good, so their two ranks stay open. Dovetide 2 beats Bracken 4, which beats Sundrift 9, which beats Dovetide 2. Quellith Pro
+gets worse a day before the demo begins. Yarrow 3 Preview is a newcomer of that day with few battles.
 
 Battle i is a function of i, and its time one of i and of the demo's begin, so a restarted demo continues with the same battles and ids.
 Battles after the history have the time at which they are sent.
@@ -27,9 +27,9 @@ SLICES: Final[Mapping[str, Mapping[str, float]]] = {
 """Tag by which the pool has slices -> its values -> share of the battles that have the value."""
 SEASON_BATTLES: Final = 2_400
 """Battles of the first season."""
-DAY_BEGINS: Final = 6_800
+DAY_BEGINS: Final = 10_400
 """Index of the first battle in the last day before the demo begins."""
-HISTORY: Final = 8_000
+HISTORY: Final = 12_000
 """Battles that are sent when the demo begins."""
 BATTLES: Final = HISTORY + 14_400
 PER_SECOND: Final = 2
@@ -51,39 +51,39 @@ class Model(NamedTuple):
 
 
 MODELS: Final[Mapping[str, Model]] = {
-    "nimbrel-3": Model("Nimbrel 3", "Nimbrel", "CH", "Proprietary", 240),
-    "nimbrel-3-lite": Model("Nimbrel 3 Lite", "Nimbrel", "CH", "Proprietary", 40),
-    "corvane-xl": Model("Corvane XL", "Corvane", "GB", "Proprietary", 0),
-    "corvane-s": Model("Corvane S", "Corvane", "GB", "Proprietary", -90),
-    "tesselby-70b": Model("Tesselby 70B", "Tesselby Lab", "DE", "Apache-2.0", 110),
-    "tesselby-70b-chat": Model("Tesselby 70B Chat", "Tesselby Lab", "DE", "Apache-2.0", 110),
-    "tesselby-8b": Model("Tesselby 8B", "Tesselby Lab", "DE", "Apache-2.0", -110),
-    "yarrow-2": Model("Yarrow 2", "Yarrowmere", "CA", "MIT", 20),
-    "yarrow-2-mini": Model("Yarrow 2 Mini", "Yarrowmere", "CA", "MIT", -140),
-    "yarrow-3-preview": Model("Yarrow 3 Preview", "Yarrowmere", "CA", "MIT", 120),
-    "quellith-pro": Model("Quellith Pro", "Quellith", "JP", "Proprietary", 160),
-    "quellith-flash": Model("Quellith Flash", "Quellith", "JP", "Proprietary", -40),
-    "dovetide-2": Model("Dovetide 2", "Dovetide", "FR", "Apache-2.0", 60),
-    "dovetide-1": Model("Dovetide 1", "Dovetide", "FR", "Apache-2.0", -70),
-    "bracken-4": Model("Bracken 4", "Brackenfold", "NZ", "MIT", 60),
-    "bracken-coder": Model("Bracken Coder", "Brackenfold", "NZ", "MIT", 0),
-    "sundrift-9": Model("Sundrift 9", "Sundrift", "BR", "Apache-2.0", 60),
-    "sundrift-9-nano": Model("Sundrift 9 Nano", "Sundrift", "BR", "Apache-2.0", -170),
+    "nimbrel-3": Model("Nimbrel 3", "Nimbrel", "CH", "Closed", 600),
+    "nimbrel-3-lite": Model("Nimbrel 3 Lite", "Nimbrel", "CH", "Closed", -200),
+    "corvane-xl": Model("Corvane XL", "Corvane", "GB", "Closed", 200),
+    "corvane-s": Model("Corvane S", "Corvane", "GB", "Closed", -300),
+    "tesselby-70b": Model("Tesselby 70B", "Tesselby", "DE", "Apache-2.0", 190),
+    "tesselby-70b-chat": Model("Tesselby 70B Chat", "Tesselby", "DE", "Apache-2.0", 190),
+    "tesselby-8b": Model("Tesselby 8B", "Tesselby", "DE", "Apache-2.0", -290),
+    "yarrow-2": Model("Yarrow 2", "Yarrow", "CA", "MIT", -220),
+    "yarrow-2-mini": Model("Yarrow 2 Mini", "Yarrow", "CA", "MIT", -350),
+    "yarrow-3-preview": Model("Yarrow 3 Preview", "Yarrow", "CA", "MIT", 0),
+    "quellith-pro": Model("Quellith Pro", "Quellith", "JP", "Closed", 90),
+    "quellith-flash": Model("Quellith Flash", "Quellith", "JP", "Closed", -240),
+    "dovetide-2": Model("Dovetide 2", "Dovetide", "FR", "Apache-2.0", -100),
+    "dovetide-1": Model("Dovetide 1", "Dovetide", "FR", "Apache-2.0", -260),
+    "bracken-4": Model("Bracken 4", "Bracken", "NZ", "MIT", -100),
+    "bracken-coder": Model("Bracken Coder", "Bracken", "NZ", "MIT", -260),
+    "sundrift-9": Model("Sundrift 9", "Sundrift", "BR", "Apache-2.0", -100),
+    "sundrift-9-nano": Model("Sundrift 9 Nano", "Sundrift", "BR", "Apache-2.0", -380),
 }
 NEWCOMER: Final = "yarrow-3-preview"
 FALLEN: Final = "quellith-pro"
-COPIES: Final = ("tesselby-70b", "tesselby-70b-chat")
+TWINS: Final = ("tesselby-70b", "tesselby-70b-chat")
 CYCLE: Final = (("dovetide-2", "bracken-4"), ("bracken-4", "sundrift-9"), ("sundrift-9", "dovetide-2"))
 """Pairs in which the first one has an advantage that its skill does not give."""
-_BETTER: Final = {("corvane-xl", "English"): 380.0, ("bracken-coder", "coding"): 300.0}
+_BETTER: Final = {("corvane-xl", "English"): 600.0, ("bracken-coder", "coding"): 1000.0}
 """(model, language or category) -> what is added to its skill there."""
-_FALL: Final = 300.0
+_FALL: Final = 180.0
 _ADVANTAGE: Final = 280.0
 _CYCLE_SHARE: Final = 0.04
 """Share of battles that are drawn from the cycle alone, so that it is soon proven beyond chance."""
-_TIES: Final = 0.15
-_TIES_OF_COPIES: Final = 0.6
-_NEWCOMER_EACH: Final = 240, 2_400
+_TIES: Final = 0.1
+_TIES_OF_TWINS: Final = 0.6
+_NEWCOMER_EACH: Final = 300, 2_400
 """The newcomer is in one of so many battles of the last day, and of those after the history. It needs more than an hour to get a rank."""
 _ESTABLISHED: Final = tuple(name for name in MODELS if name != NEWCOMER)
 
@@ -94,7 +94,7 @@ def battle(index: int, began: float, now: float) -> GameEvent:
     first, second = _pair(index, draw)
     tags = {tag: draw.choices(list(shares), list(shares.values()))[0] for tag, shares in SLICES.items()}
     gap = _skill(first, index, tags) - _skill(second, index, tags) + _advantage(first, second)
-    tied = draw.random() < (_TIES_OF_COPIES if {first, second} == set(COPIES) else _TIES)
+    tied = draw.random() < (_TIES_OF_TWINS if {first, second} == set(TWINS) else _TIES)
     won = draw.random() < 1 / (1 + 10 ** (-gap / 400))
     places = (1, 1) if tied else (1, 2) if won else (2, 1)
     sides = [Side(agents=[name], place=place) for name, place in zip((first, second), places, strict=True)]

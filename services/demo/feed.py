@@ -37,6 +37,10 @@ POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
     arena.POOL: defaults(Kind.GAMES),
 }
 """Pool -> methods by which it is solved at first, with their parameters."""
+_ARENA_ONLINE: Final[dict[str, dict[str, float]]] = {"elo": {"k": 8.0}, "sco": {}, "glicko2": {}}
+"""Live methods of the arena. The step of Elo is small, as models have hundreds of battles: with the usual 32, chance alone moves a rating
+by 100 within a day.
+"""
 _LIVE_SLICES: Final = ("elo", "glicko2")
 _SOLVED_SLICES: Final = ("bradley_terry",)
 _ARENA_LEADS: Final = "glicko2"
@@ -140,7 +144,7 @@ def _create_pools(settings: Settings, control: ControlLog) -> float:
 
 
 def _create_arena(settings: Settings, control: ControlLog, fold: FoldSettings) -> float:
-    sliced = msgspec.structs.replace(fold, slices=dict.fromkeys(arena.SLICES, _LIVE_SLICES))
+    sliced = msgspec.structs.replace(fold, online=_ARENA_ONLINE, slices=dict.fromkeys(arena.SLICES, _LIVE_SLICES))
     wanted = PoolCreated(pool=arena.POOL, kind=Kind.GAMES, time=time.time(), fold=sliced, label="simulated")
     began = control.create_pool(wanted, settings.max_pools).time
     if arena.POOL not in (state := control.refresh()).plans:  # written last, so that an interrupted start does all of it again
