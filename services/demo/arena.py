@@ -60,7 +60,7 @@ MODELS: Final[Mapping[str, Model]] = {
     "tesselby-8b": Model("Tesselby 8B", "Tesselby", "DE", "Apache-2.0", -290),
     "yarrow-2": Model("Yarrow 2", "Yarrow", "CA", "MIT", -220),
     "yarrow-2-mini": Model("Yarrow 2 Mini", "Yarrow", "CA", "MIT", -350),
-    "yarrow-3-preview": Model("Yarrow 3 Preview", "Yarrow", "CA", "MIT", 0),
+    "yarrow-3-preview": Model("Yarrow 3 Preview", "Yarrow", "CA", "MIT", -350),
     "quellith-pro": Model("Quellith Pro", "Quellith", "JP", "Closed", 90),
     "quellith-flash": Model("Quellith Flash", "Quellith", "JP", "Closed", -240),
     "dovetide-2": Model("Dovetide 2", "Dovetide", "FR", "Apache-2.0", -100),
@@ -83,8 +83,10 @@ _CYCLE_SHARE: Final = 0.04
 """Share of battles that are drawn from the cycle alone, so that it is soon proven beyond chance."""
 _TIES: Final = 0.1
 _TIES_OF_TWINS: Final = 0.6
-_NEWCOMER_EACH: Final = 300, 2_400
+_NEWCOMER_EACH: Final = 180, 2_400
 """The newcomer is in one of so many battles of the last day, and of those after the history. It needs more than an hour to get a rank."""
+_FIRST_RIVALS: Final = "yarrow-2-mini", "sundrift-9-nano"
+"""Models that the newcomer meets: weak ones, so that its wide interval leaves the first ranks settled."""
 _ESTABLISHED: Final = tuple(name for name in MODELS if name != NEWCOMER)
 
 
@@ -119,7 +121,9 @@ def details() -> dict[str, DetailsChange]:
 def _pair(index: int, draw: random.Random) -> tuple[str, str]:
     first, second = draw.choice(CYCLE) if draw.random() < _CYCLE_SHARE else draw.sample(_ESTABLISHED, 2)
     each = _NEWCOMER_EACH[index >= HISTORY]
-    return (NEWCOMER if index >= DAY_BEGINS and index % each == 0 else first), second
+    if index >= DAY_BEGINS and index % each == 0:
+        return NEWCOMER, _FIRST_RIVALS[index // each % 2]
+    return first, second
 
 
 def _skill(model: str, index: int, tags: Mapping[str, str]) -> float:
