@@ -47,7 +47,7 @@ def up(
     data: Data = None,
     port: Annotated[int | None, typer.Option(help="Port of the API and the web pages; 0 picks a free port (EQUIRANK_PORT).")] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Feed demo outcomes: the Atari evaluation and a simulated pool, or SCENARIO.")
+        bool, typer.Option("--demo", help="Feed demo outcomes: the Atari evaluation and simulated pools, or SCENARIO.")
     ] = False,
     scenario: Annotated[
         Scenario | None, typer.Argument(help="With --demo: arena (default), or clones, an attack with copies of an agent and a task.")

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Scenario(StrEnum):
-    """arena: the Atari table and a simulated pool of games; clones: an attack on the Atari table by copies."""
+    """arena: the Atari table and simulated pools of games; clones: an attack on the Atari table by copies."""
 
     ARENA = "arena"
     CLONES = "clones"

@@ -4,10 +4,11 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from services.demo import simulated
+from services.demo import arena, simulated
 from tests.support.installation import Installation, installation, until
 
 
@@ -43,6 +44,28 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
+def arena_shows_what_it_promises(one: Installation) -> int:
+    """Wait for the boards of the demo's arena. Returns the number of battles in its second season."""
+    path = f"/v1/pools/{arena.POOL}"
+    until(lambda: one.answer(f"{path}/seasons")["seasons"][0]["status"] == "closed", "the first season has its final boards")
+    assert one.answer(f"{path}/seasons/first/boards/bradley_terry?count=1")["rows"][0]["display_name"] == "Nimbrel 3"
+    until(lambda: one.outcomes(arena.POOL) >= arena.HISTORY - arena.SEASON_BATTLES, "the history of the arena is folded")
+    for method in ("glicko2", "bradley_terry"):
+        english = until(lambda method=method: one.get(f"{path}/boards/{method}?slice=language:English"), f"{method} of English")
+        assert english["rows"][0]["agent"] == "corvane-xl"
+    fallen = until(lambda: day_of(one.answer(f"{path}/boards/glicko2?agents={arena.FALLEN}")), "a change within a day")
+    assert fallen["rating"] < fallen["earlier_rating"]
+    head = one.head(arena.POOL)
+    assert head is not None
+    assert head["duplicates"] == head["conflicts"] == head["dead_letters"] == 0
+    return int(head["outcomes"])
+
+
+def day_of(board: Any) -> Any:
+    """The only row of a board, once a day before is known."""
+    return board["rows"][0] if (board.get("earlier") or {}).get("day") else None
+
+
 def test_main_job_and_every_way_to_end_it(data: Path) -> None:
     with installation(data, "--demo") as one:
         send(one, 0, 1000)
@@ -52,6 +75,7 @@ def test_main_job_and_every_way_to_end_it(data: Path) -> None:
         nash = one.answer("/v1/pools/atari/boards/nash_average")
         assert [row["rank"] for row in nash["rows"]].count(1) == 4
         assert one.answer(f"/v1/pools/{simulated.POOL}")["label"] == "simulated"
+        battles = arena_shows_what_it_promises(one)
 
         # a second one on the same folder is refused, and says by whom
         second = one.run("up")
@@ -67,6 +91,7 @@ def test_main_job_and_every_way_to_end_it(data: Path) -> None:
         until(lambda: one.outcomes("blitz") == 2000, "2,000 outcomes visible after the kill")
         assert one.shard_pids() != shards
         verified(one)
+        assert one.outcomes(arena.POOL) >= battles
 
         # killed without warning, nothing stays behind
         assert len(one.processes()) > 5
@@ -77,7 +102,7 @@ def test_main_job_and_every_way_to_end_it(data: Path) -> None:
     # started again, it goes on with all it had; sent again, nothing doubles
     with installation(data) as one:
         until(lambda: one.output.count("Ready after") == 2, "it says that it is ready")
-        assert all(one.get(f"/v1/pools/{pool}/boards") is not None for pool in ("atari", "blitz", simulated.POOL)), (
+        assert all(one.get(f"/v1/pools/{pool}/boards") is not None for pool in ("atari", "blitz", simulated.POOL, arena.POOL)), (
             "ready: pools are readable"
         )
         until(lambda: one.outcomes("blitz") == 2000, "2,000 outcomes visible after the restart")

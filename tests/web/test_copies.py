@@ -1,5 +1,6 @@
 """The story of cycles and copies, told by the pools of the demo."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from tests.support.api import NOW, Running
 from tests.support.boards import solved_of
 from tests.support.browser import NEEDED, Browser
 from tests.support.folds import fold_events
-from tests.support.pages import beat
+from tests.support.pages import beat, failing
 from tests.support.pools import state_of
 from tests.support.served_pools import ServedPool
+from tests.support.waiting import PATIENCE
 
 pytestmark = NEEDED
 
@@ -63,3 +65,24 @@ def test_without_the_demo_the_page_says_how_to_get_it(api: Running, browser: Bro
         page.go("/copies")
         page.wait("They have no counted games yet. The story begins with the first ones.")
         assert page.complaints() == []
+
+
+@pytest.mark.parametrize("part", ["/v1/pools", f"/v1/pools/{simulated.POOL}/boards"])
+def test_a_request_that_fails_is_an_error_and_no_absence_of_games(told: Running, browser: Browser, part: str) -> None:
+    with failing(told.url, lambda path, _: path == part) as url, browser.page(url, "/copies") as page:
+        page.wait("not updating")
+        assert "no counted games" not in page.text
+        assert "not here" not in page.text
+
+
+def test_the_page_says_that_it_loads_until_its_boards_are_known(told: Running, browser: Browser) -> None:
+    known = threading.Event()
+
+    def late(path: str, _: int) -> bool:
+        return path == f"/v1/pools/{simulated.POOL_BEFORE}/boards" and not known.wait(PATIENCE)
+
+    with failing(told.url, late) as url, browser.page(url, "/copies") as page:
+        page.until("document.querySelector('main [role=status]')?.textContent === 'Loading'")
+        assert "equirank up --demo" not in page.text
+        known.set()
+        page.wait("1. A cycle")

@@ -286,3 +286,18 @@ def test_a_leaderboard_has_the_change_of_the_day_or_says_since_when(filled: Runn
         assert filled.store.solved.publish(minutes)
         page.wait("1581")
         page.until("document.querySelector('table.board') && !document.querySelector('th.change')")
+
+
+def test_a_provisional_agent_can_have_a_change(filled: Running, browser: Browser) -> None:
+    def solve(sequence: int, age: float, rating: float) -> SolvedBoard:
+        solved = solved_of("rps", method="bradley_terry", position=sequence, ratings=[("paper", 1600.0), ("late", rating)])
+        rows = [msgspec.structs.replace(row, rank=None, provisional=True) if row.agent == "late" else row for row in solved.result.agents]
+        result = msgspec.structs.replace(solved.result, agents=rows)
+        return msgspec.structs.replace(solved, sequence=sequence, solved_at=NOW - age, result=result)
+
+    old, new = solve(1, 90_000.0, 1500.0), solve(2, 1.0, 1400.0)
+    assert filled.store.solved.publish(new)
+    filled.store.solved.publish_history("rps", "bradley_terry", map(kept, [old, new]))
+    with browser.page(filled.url, "/pools/rps?method=bradley_terry") as page:
+        page.until("[...document.querySelectorAll('td.change')].map((one) => one.innerText.trim()).join() === '0,−100'")
+        assert page.complaints() == []

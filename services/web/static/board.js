@@ -348,7 +348,7 @@ function change(pool, row, look) {
   const moved = changeOf(row);
   if (moved === null) return html`<span title="not on the board of then, or not among the games that this pool keeps">–</span>`;
   const up = row.rank === null ? 0 : (row.earlier_rank ?? row.rank) - row.rank;
-  const told = `${up > 0 ? "up" : "down"} from rank ${whole(row.earlier_rank ?? row.rank)}`;
+  const told = up === 0 ? "" : `${up > 0 ? "up" : "down"} from rank ${whole(row.earlier_rank ?? row.rank)}`; // provisional agents have no rank
   const says = signed(moved, look.decimals);
   return html`${up === 0 ? null : html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}${whole(Math.abs(up))}</span> `}${Number(says) === 0 ? says : html`<a href=${agentPath(pool, row.agent) + look.why} title="Why?">${says}</a>`}`;
 }

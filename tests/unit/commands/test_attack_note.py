@@ -37,7 +37,7 @@ def test_the_demo_continues_after_the_games_of_its_journal(tmp_path: Path, monke
     journal.write(Progress(simulated.GAMES - 2, simulated.GAMES, 0))
     try:
         for _ in range(2):  # the second one has nothing to send
-            feed._play(journal, log, threading.Event())
+            feed.play([feed.round_stream(journal, log)], threading.Event())
         partition = partition_of(simulated.POOL, 8)
         sent = [record.value for record in read_range(log.outcomes, partition, 0, log.outcomes.end(partition))]
     finally:

@@ -3,6 +3,7 @@ import { Live, poolUrl } from "../api.js";
 import { percent, shower, signed } from "../format.js";
 import { title } from "../methods.js";
 import { Agent, poolPath } from "../parts.js";
+import { State } from "../state.js";
 import { html } from "../ui.js";
 import Cycles from "../views/cycles.js";
 
@@ -25,8 +26,8 @@ export default class Copies extends Live {
   render() {
     const [before, after] = [this.value("before"), this.value("after")];
     const head = html`<h1>Cycles and copies</h1><p class="lead">One number for each agent says who is better on average. An average depends on who else takes part, and it cannot say that A beats B, B beats C and C beats A.</p>`;
-    if (!before || !after) return html`${head}<p class="notice">The story is told by two simulated pools of the demo, which <code>equirank up --demo</code> feeds. ${this.absence()}</p>${means()}`;
-    return html`${head}<ol class="steps">
+    if (!before || !after) return html`${head}${this.absence()}${means()}`;
+    return html`${head}${this.failure() ? html`<${State} poll=${this.polls.before} error=${this.failure()} />` : null}<ol class="steps">
       <li><h2>1. A cycle: three hands, and none is the best</h2><p>Paper beats rock, rock beats scissors, and scissors beat paper, each nine times of ten. Bradley-Terry gives the three about the same rating, which forecasts even games, and Elo moves around that with the newest games. The lottery gives each a third, and the cycle is drawn for what it is.</p>
         ${this.numbers([before], ["games so far"])}<${Cycles} pool=${BEFORE} insight=${this.value("insight")} link=${`${poolPath(BEFORE)}?view=cycles`} kind="games" /></li>
       <li><h2>2. Two copies of rock join, and ratings move</h2><p>The copies play like rock. Nobody became better or worse. But paper now meets three rocks and wins more games, and scissors lose more. So Bradley-Terry, which averages over all games, moves paper up and scissors down. Elo moves the same way on average, and goes up and down with the newest games.</p>
@@ -36,12 +37,14 @@ export default class Copies extends Live {
       <p><a href=${poolPath(AFTER)}>The pool with copies</a> · <a href=${`${poolPath(AFTER)}?view=methods`}>its methods compared</a> · <a href=${poolPath(BEFORE)}>the pool without</a></p>${means()}`;
   }
 
-  /** Why there is no story: empty while that is not known. */
+  /** What is shown while there is no story: that it loads, an error, or why there is none. */
   absence() {
+    if (this.failure()) return html`<${State} poll=${this.polls.pools} error=${this.failure()} />`;
     const pools = this.value("pools")?.pools;
-    if (!pools) return "";
-    const here = [BEFORE, AFTER].every((name) => pools.some((/** @type {any} */ view) => view.pool === name));
-    return here ? "They have no counted games yet. The story begins with the first ones." : "They are not here.";
+    const here = [BEFORE, AFTER].map((name) => pools?.find((/** @type {any} */ view) => view.pool === name));
+    if (!pools || here.every((view) => view?.head)) return html`<p class="soft" role="status">Loading</p>`;
+    const why = here.every(Boolean) ? "They have no counted games yet. The story begins with the first ones." : "They are not here.";
+    return html`<p class="notice">The story is told by two simulated pools of the demo, which <code>equirank up --demo</code> feeds. ${why}</p>`;
   }
 
   copies() {
