@@ -110,7 +110,9 @@ def interval_line(intervals: Intervals) -> str:
     of = f" of {intervals.of}" if intervals.of else ""
     replicates = f" of {intervals.replicates} {word_for_replicates(intervals.kind)}" if intervals.replicates else ""
     missing = f", {intervals.failed} without a result" if intervals.failed else ""
-    ranks = "" if intervals.kind == "belief" else "; all ranks are within their intervals at once with the same probability"
+    ranks = "; all ranks are within their intervals at once with the same probability"
+    if intervals.kind == "belief" or not intervals.proven:
+        ranks = ""
     return f"{intervals.level:.0%} intervals{of} ({intervals.kind}){replicates}{missing}{ranks}; assumption: {intervals.assumes}"
 
 

@@ -1159,8 +1159,9 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         kind: How the intervals were computed. ``posterior``: draws of the true margins. ``cells``: resampled counts of pairs or places. ``clustered``: resampled outcomes. ``tasks``, ``ballots``: resampled tasks or ballots. ``fisher``, ``sandwich``: normal intervals from standard errors. ``belief``: normal intervals from an online method's beliefs. ``none``: no intervals.
         of: Quantity with the interval, if it is not the rating; otherwise empty.
         assumes: Assumption under which the intervals are valid.
+        proven: Whether the intervals hold with `level` under the assumption. False for methods whose ratings can jump where data move a little, from refits to resampled data: an interval then has the middle of what the refits gave, and how often it has the true rating or rank is not proven.
         why_not: Why there are no intervals; None if there are intervals.
-        level: Probability of the intervals. Each rating is within its own with this probability. All ranks of the board are within theirs at once with this probability.
+        level: Probability of the intervals. Each rating is within its own with this probability. All ranks of the board are within theirs at once with this probability. Where `proven` is false, it is a share of the refits.
         replicates: Number of draws (``posterior``) or of refits to resampled data.
         failed: Number of further draws or refits, which had no result.
         settled: Whether the best agents' rank intervals stopped changing. If not, draws or refits ended at a limit of time or number.
@@ -1171,6 +1172,7 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     of: str = ''
     assumes: str = ''
+    proven: bool = True
     why_not: str | None = None
     level: float = 0.95
     replicates: int = 0

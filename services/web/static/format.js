@@ -87,6 +87,23 @@ export function since(earlier) {
   return `since ${new Date(1000 * earlier.time).toLocaleString("en-GB", age < 82_800 ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" })}`;
 }
 
+/** Both ends of a rating's interval in words. One without a width is the same number three times, which reads as a rank. @param {number} low @param {number} high @param {(rating: number) => string} shown How a rating is written. */
+export function between(low, high, shown) {
+  return low === high ? `always ${shown(low)}` : `${shown(low)} to ${shown(high)}`;
+}
+
+/** The ranks that several rows share. @param {any[]} rows @returns {Set<number>} */
+function sharedRanks(rows) {
+  const ranks = rows.map((row) => row.rank).filter((rank) => rank !== null);
+  return new Set(ranks.filter((rank, i) => ranks.indexOf(rank) !== i));
+}
+
+/** How ranks are written: "2=" where several of the rows share it, "?" without one. @param {any[]} rows @returns {(row: any) => string} */
+export function placer(rows) {
+  const shared = sharedRanks(rows);
+  return (row) => (row.rank === null ? "?" : `${whole(row.rank)}${shared.has(row.rank) ? "=" : ""}`);
+}
+
 /** How many games the last 24 hours had, if it is known. @param {{outcomes: number, complete: boolean} | undefined} day */
 export function today(day) {
   if (!day) return "";

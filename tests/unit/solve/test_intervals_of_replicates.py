@@ -272,7 +272,7 @@ def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
     source = resampling(whole.problem, whole.method)
 
     def told(given: Sample) -> tuple[Intervals, dict[str, Ends]]:
-        run = Replication(Facts(whole.problem.names, about(source), 0.0), plain, 1.0)
+        run = Replication(Facts(whole.problem.names, about(source, 0.0), 0.0), plain, 1.0)
         run.add(given)
         return measured(run)
 
