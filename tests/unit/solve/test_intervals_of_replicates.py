@@ -266,6 +266,24 @@ def test_time_ends_it_and_so_does_their_number() -> None:
     assert many.done
 
 
+@pytest.mark.parametrize(
+    ("method", "problem", "proven"),
+    [
+        ("bradley_terry", season(np.random.default_rng(2)), True),
+        ("copeland", season(np.random.default_rng(2)), True),
+        ("copeland", SCORES, False),
+        ("nash_average", SCORES, False),
+        ("uniform", SCORES, True),
+    ],
+)
+def test_refits_of_ratings_that_can_jump_prove_no_coverage(method: str, problem: PairsInput | ScoresInput, proven: bool) -> None:
+    """What readers see of it, and what the assumption says, is the same."""
+    prepared = registry.taken(method, problem)
+    source = resampling(prepared.problem, prepared.method, prepared.values)
+    told = Facts.of(prepared, source).about
+    assert told.proven == proven == ("no proven coverage" not in told.assumes)
+
+
 def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
     problem = season(np.random.default_rng(2))
     whole, plain = registry.taken("bradley_terry", problem), methods.solve("bradley_terry", problem)
