@@ -184,28 +184,28 @@ def test_where_no_coverage_is_proven_no_place_says_95_percent(filled: Running, b
         assert page.complaints() == []
 
 
-def test_equal_ranks_are_marked_and_what_a_rating_hides_is_said(filled: Running, browser: Browser) -> None:
+def test_equal_ranks_are_marked_and_what_a_rating_hides_is_said(api: Running, browser: Browser) -> None:
     """Ranks of a live board are exact, so ratings that are written alike can have different ones."""
     names, ratings = ["ann", "bob", "cyd", "dan"], [1600.0, 1600.0, 1500.0004, 1500.0003]
     rated = LiveBoard(names, ratings)
-    assert filled.store.live.publish(
-        head_of("rps", position=13, published_at=NOW, online=["elo"], outcomes=12), 1, {"elo": rated, ACTIVITY: rated}
+    assert api.store.live.publish(
+        head_of("club", position=13, published_at=NOW, online=["elo"], outcomes=12), 1, {"elo": rated, ACTIVITY: rated}
     )
-    solved = solved_of("rps", method="copeland", position=13, ratings=[("ann", 2.0), ("bob", 1.0)])
+    solved = solved_of("club", method="copeland", position=13, ratings=[("ann", 2.0), ("bob", 1.0)])
     ends = [(2.0, 2.0, 1, 2), (1.0, 1.5, 1, 2)]
     told = [
         msgspec.structs.replace(row, low=low, high=high, rank_low=best, rank_high=worst)
         for row, (low, high, best, worst) in zip(solved.result.agents, ends, strict=True)
     ]
     about = Intervals(kind="posterior", assumes="the model")
-    assert filled.store.solved.publish(
+    assert api.store.solved.publish(
         msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=told, intervals=about))
     )
     shown = "[...document.querySelectorAll('table.board tbody td.rank')].map((one) => one.firstChild.textContent)"
-    with browser.page(filled.url, "/pools/rps?method=elo") as page:
+    with browser.page(api.url, "/pools/club?method=elo") as page:
         page.wait("Ratings that look equal and have different ranks differ in decimals that are not shown.")
         assert page.evaluate(shown) == ["1=", "1=", "3", "4"]
-        page.go("/pools/rps?method=copeland")
+        page.go("/pools/club?method=copeland")
         page.wait("An interval that ends at its rating lies on one side of it", "With 95 %, all ranks are within their intervals at once.")
         bars = "[...document.querySelectorAll('svg.bar')].map((one) => one.getAttribute('aria-label'))"
         assert page.evaluate(bars) == ["interval always 2", "interval 1 to 2"], "one without a width is not mistaken for ranks"
