@@ -363,7 +363,7 @@ function Notes({ board }) {
     const ranks = (board.rows ?? []).some((/** @type {any} */ row) => typeof row.rank_low === "number");
     notes.push(`${intervalsOf(intervals)}${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.${ranks && isProven(intervals) ? ` ${ranksHold(intervals)}` : ""}`);
   }
-  if ((board.rows ?? []).some(isOneSided)) notes.push("An interval that ends at its rating lies on one side of it: nearly all draws or refits were on that side.");
+  if ((board.rows ?? []).some(isOneSided)) notes.push("An interval that ends at its rating lies on one side of it: hardly any draw or refit was on the other side.");
   return notes.length ? html`<ul class="notes">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null;
 }
 
