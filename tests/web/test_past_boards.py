@@ -46,7 +46,7 @@ def test_a_slider_stands_at_the_time_that_the_page_is_of(tmp_path: Path, browser
         fold(settings, log, 0, 200)
         archive(settings)
         with served_api(settings, log) as client:
-            at = datetime.fromtimestamp(time.time() + 1.0, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            at = datetime.fromtimestamp(time.time() + 3600.0, UTC).strftime("%Y-%m-%dT%H:%M:%S")
             with browser.page(str(client.base_url), f"/pools/{simulated.POOL}?method=elo&at={at}") as page:
                 shown = f"{at.replace('T', ' ')} (UTC)"
                 page.until("document.querySelector('.times input[type=range]')?.max === '101'")

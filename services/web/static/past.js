@@ -85,7 +85,7 @@ export class Times extends Live {
       go(withQuery({ at: time, season: "" }));
     };
     const times = this.times();
-    const chosen = this.state.dragged ?? (at ? times.findIndex(({ time }) => time === at) : times.length);
+    const chosen = this.state.dragged ?? (at ? times.map(({ time }) => time).lastIndexOf(at) : times.length);
     const label = chosen >= times.length ? "now" : `${said(times[chosen].time)}${times[chosen].says}`;
     const open = (/** @type {any} */ event) => event.target.open && this.setState({ open: true });
     return html`<details class="times" open=${Boolean(at)} onToggle=${open}><summary>Past boards</summary>
