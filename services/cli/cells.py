@@ -113,7 +113,8 @@ def interval_line(intervals: Intervals) -> str:
     ranks = "; all ranks are within their intervals at once with the same probability"
     if intervals.kind == "belief" or not intervals.proven:
         ranks = ""
-    return f"{intervals.level:.0%} intervals{of} ({intervals.kind}){replicates}{missing}{ranks}; assumption: {intervals.assumes}"
+    what = f"{intervals.level:.0%} intervals" if intervals.proven else "Intervals"
+    return f"{what}{of} ({intervals.kind}){replicates}{missing}{ranks}; assumption: {intervals.assumes}"
 
 
 def roster_line(extra: Mapping[str, object]) -> str | None:

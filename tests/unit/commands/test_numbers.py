@@ -31,4 +31,5 @@ def test_a_line_about_intervals_says_what_was_done() -> None:
     ):
         assert interval_line(Intervals(kind=kind, replicates=replicates, assumes="nothing")).startswith(said)
     assert "all ranks" in interval_line(Intervals(kind="tasks"))
-    assert "all ranks" not in interval_line(Intervals(kind="tasks", proven=False))
+    unproven = interval_line(Intervals(kind="tasks", assumes="nothing", proven=False))
+    assert unproven == "Intervals (tasks); assumption: nothing"

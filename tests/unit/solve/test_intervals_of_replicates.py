@@ -284,6 +284,12 @@ def test_refits_of_ratings_that_can_jump_prove_no_coverage(method: str, problem:
     assert told.proven == proven == ("no proven coverage" not in told.assumes)
 
 
+def test_stored_boards_without_the_field_say_it_by_their_assumption() -> None:
+    for assumes, proven in (("tasks drawn at random; how often is no proven coverage", False), ("tasks drawn at random", True)):
+        stored = msgspec.json.encode({"kind": "tasks", "assumes": assumes})
+        assert msgspec.json.decode(stored, type=Intervals).proven is proven
+
+
 def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
     problem = season(np.random.default_rng(2))
     whole, plain = registry.taken("bradley_terry", problem), methods.solve("bradley_terry", problem)
