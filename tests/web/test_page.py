@@ -156,7 +156,7 @@ def test_a_board_with_intervals_shows_them_and_those_of_ranks(filled: Running, b
     assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=told)))
     with browser.page(filled.url, "/pools/rps?method=copeland") as page:
         page.wait("1–2")
-        assert page.evaluate("document.querySelector('svg.bar').getAttribute('aria-label')") == "interval 0.2500 to 0.7500"
+        assert page.evaluate("document.querySelector('svg.bar').getAttribute('aria-label')") == "interval: 0.2500 to 0.7500"
         page.go("/pools/rps?method=copeland&view=intervals")
         page.wait(
             "95 % intervals of Copeland, for 2 agents.",
@@ -174,13 +174,13 @@ def test_where_no_coverage_is_proven_no_place_says_95_percent(filled: Running, b
     about = Intervals(kind="tasks", assumes="tasks drawn at random", proven=False, replicates=64)
     result = msgspec.structs.replace(solved.result, agents=told, intervals=about)
     assert filled.store.solved.publish(msgspec.structs.replace(solved, result=settled_first(result)))
-    said = "How often they have the true rank is not proven for this method."
+    said = "How often such an interval includes the true rank is not proven for this method."
     with browser.page(filled.url, "/pools/rps?method=nash_average") as page:
         page.wait("Intervals from resampled tasks, computed 64 times. They assume tasks drawn at random.", "none of 2 ranks settled")
         page.click(".findings-line summary")
         assert "95 %" not in page.wait(said)
         page.go("/pools/rps?method=nash_average&view=intervals")
-        assert "95 %" not in page.wait("Each line has the middle of what refits gave.", said)
+        assert "95 %" not in page.wait("A line covers the ratings that refits to resampled data gave, without the most extreme ones.", said)
         assert page.complaints() == []
 
 
@@ -206,9 +206,13 @@ def test_equal_ranks_are_marked_and_what_a_rating_hides_is_said(api: Running, br
         page.wait("Ratings that look equal and have different ranks differ in decimals that are not shown.")
         assert page.evaluate(shown) == ["1=", "1=", "3", "4"]
         page.go("/pools/club?method=copeland")
-        page.wait("An interval that ends at its rating lies on one side of it", "With 95 %, all ranks are within their intervals at once.")
+        page.wait(
+            "An interval that ends at its rating lies on one side of it",
+            "No spread: nearly all draws or refits gave this same rating.",
+            "With 95 %, all ranks are within their intervals at once.",
+        )
         bars = "[...document.querySelectorAll('svg.bar')].map((one) => one.getAttribute('aria-label'))"
-        assert page.evaluate(bars) == ["interval always 2", "interval 1 to 2"], "one without a width is not mistaken for ranks"
+        assert page.evaluate(bars) == ["interval: no spread", "interval: 1 to 2"], "equal ends are not mistaken for ranks"
         assert "look equal" not in page.text
         assert page.complaints() == []
 

@@ -377,7 +377,7 @@ function sinceWhen({ earlier, source }) {
 /** @param {any} row @param {any} look @param {string} interval */
 function whisker(row, look, interval) {
   const at = (/** @type {number} */ value) => (look.high > look.low ? (100 * (value - look.low)) / (look.high - look.low) : 50);
-  return html`<svg class="bar" viewBox="-2 0 104 16" preserveAspectRatio="none" role="img" aria-label=${`interval ${interval}`}><title>${interval}</title>
+  return html`<svg class="bar" viewBox="-2 0 104 16" preserveAspectRatio="none" role="img" aria-label=${`interval: ${interval}`}><title>${interval}</title>
     <line x1=${at(row.low)} x2=${at(row.high)} y1="8" y2="8" class="range" />${row.rating === null ? null : html`<line x1=${at(row.rating)} x2=${at(row.rating)} y1="2" y2="14" class="point" />`}</svg>`;
 }
 

@@ -61,6 +61,11 @@ export function count(number, word) {
   return `${whole(number)} ${word}${number === 1 ? "" : "s"}`;
 }
 
+/** What an outcome of a pool is called. @param {string} kind Of the pool. */
+export function wordOf(kind) {
+  return kind === "games" ? "game" : "task result";
+}
+
 /** @param {number} seconds */
 export function ago(seconds) {
   if (seconds < 2) return "now";
@@ -87,15 +92,18 @@ export function since(earlier) {
   return `since ${new Date(1000 * earlier.time).toLocaleString("en-GB", age < 82_800 ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" })}`;
 }
 
-/** Both ends of a rating's interval in words. One without a width is the same number three times, which reads as a rank. @param {number} low @param {number} high @param {(rating: number) => string} shown How a rating is written. */
+/** Both ends of a rating's interval in words. Two equal ends would repeat the rating beside them, and read as ranks. @param {number} low @param {number} high @param {(rating: number) => string} shown How a rating is written. */
 export function between(low, high, shown) {
-  return low === high ? `always ${shown(low)}` : `${shown(low)} to ${shown(high)}`;
+  return low === high ? "no spread" : `${shown(low)} to ${shown(high)}`;
 }
 
 /** The ranks that several rows share. @param {any[]} rows @returns {Set<number>} */
 function sharedRanks(rows) {
-  const ranks = rows.map((row) => row.rank).filter((rank) => rank !== null);
-  return new Set(ranks.filter((rank, i) => ranks.indexOf(rank) !== i));
+  const [seen, shared] = [new Set(), new Set()];
+  for (const { rank } of rows) {
+    if (rank !== null) (seen.has(rank) ? shared : seen).add(rank);
+  }
+  return shared;
 }
 
 /** How ranks are written: "2=" where several of the rows share it, "?" without one. @param {any[]} rows @returns {(row: any) => string} */

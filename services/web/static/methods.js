@@ -176,7 +176,7 @@ export function isProven(intervals) {
 
 /** @param {any} intervals Description of the intervals of a board. @returns {string} What its intervals of ranks promise. */
 export function ranksHold(intervals) {
-  return isProven(intervals) ? `With ${levelOf(intervals)} %, all ranks are within their intervals at once.` : "How often they have the true rank is not proven for this method.";
+  return isProven(intervals) ? `With ${levelOf(intervals)} %, all ranks are within their intervals at once.` : "How often such an interval includes the true rank is not proven for this method.";
 }
 
 /** @type {Record<string, string>} */

@@ -1,7 +1,7 @@
 // The first page: what Equirank is, and each pool with its leader.
 import { ask, Live, poolUrl, search } from "../api.js";
 import { Sparkline } from "../chart.js";
-import { ago, count, nameOf, placer, shower, today, whole } from "../format.js";
+import { ago, count, nameOf, placer, shower, today, whole, wordOf } from "../format.js";
 import { leading, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Empty, Name, poolPath } from "../parts.js";
@@ -165,6 +165,6 @@ class PoolCard extends Live {
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${board?.reason ? html`<p class="soft">Not enough outcomes for ranks yet.</p>` : board?.rows.length ? html`<ol class="leaders" aria-label=${`Leaders by ${title(board.method)}`}>${rows.slice(0, LEADERS).map((/** @type {any} */ row) => html`<li key=${row.agent}><span class="place">${place(row)}</span> <${Name} pool=${view.pool} row=${row} /><span class="number">${shown?.(row.rating)}</span></li>`)}${hasMore ? html`<li class="soft"><span class="place">${place(rows[LEADERS])}</span> and others</li>` : null}</ol>
         <div class="under"><p class="soft">by ${title(board.method)}</p>${this.state.curve.length > 1 ? html`<${Sparkline} values=${this.state.curve} label=${`Rating of ${this.state.name} over time, by ${title(this.state.by)}`} />` : null}</div>` : html`<p class="soft">${head ? "No board yet." : "No outcomes yet."}</p>`}
-      ${head ? html`<p class="soft facts-line">${count(head.outcomes, view.kind === "games" ? "game" : "task result")}${day ? ` (${day})` : ""} · ${count(head.agents, "agent")}${age === null || age < 0 ? "" : ` · newest ${ago(age)}`}</p>` : null}</section>`;
+      ${head ? html`<p class="soft facts-line">${count(head.outcomes, wordOf(view.kind))}${day ? ` (${day})` : ""} · ${count(head.agents, "agent")}${age === null || age < 0 ? "" : ` · newest ${ago(age)}`}</p>` : null}</section>`;
   }
 }

@@ -1,7 +1,7 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, boardUrl, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, date, nameOf, some, today, whole } from "../format.js";
+import { ago, count, date, nameOf, some, today, whole, wordOf } from "../format.js";
 import { computed, cycleSays, disputedSays, ignoresCopies, isProven, leading, levelOf, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times, said } from "../past.js";
@@ -216,11 +216,6 @@ function finals(season, boards, asked, chosen, unrated) {
   return { boards: all, main, board: all.find((one) => one.method === asked) ?? main };
 }
 
-/** What an outcome of a pool is called. @param {string} kind */
-function wordOf(kind) {
-  return kind === "games" ? "game" : "task result";
-}
-
 /** When the results of a season arrived, in words. @param {{began_at: number, ended_at: number}} season */
 function arrived({ began_at: began, ended_at: ended }) {
   const [from, to] = [date(began), date(ended)];
@@ -348,6 +343,11 @@ function isOneSided(row) {
   return typeof row.low === "number" && row.low < row.high && [row.low, row.high].includes(row.rating);
 }
 
+/** Whether the interval of a rating is that one rating. @param {any} row */
+function isNarrow(row) {
+  return typeof row.low === "number" && row.low === row.high;
+}
+
 /** What has to be known to read a board: its intervals, who is not rated, features. @param {{board: any}} props */
 function Notes({ board }) {
   const { extra = {}, intervals } = board;
@@ -364,6 +364,7 @@ function Notes({ board }) {
     notes.push(`${intervalsOf(intervals)}${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.${ranks && isProven(intervals) ? ` ${ranksHold(intervals)}` : ""}`);
   }
   if ((board.rows ?? []).some(isOneSided)) notes.push("An interval that ends at its rating lies on one side of it: hardly any draw or refit was on the other side.");
+  if ((board.rows ?? []).some(isNarrow)) notes.push("No spread: nearly all draws or refits gave this same rating. A rank depends on the ratings of others, too, and can have an interval beside it.");
   return notes.length ? html`<ul class="notes">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null;
 }
 

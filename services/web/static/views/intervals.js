@@ -29,7 +29,7 @@ export default class Intervals extends Live {
     const table = [["rank", "agent", "rating", "low", "high", "rank_low", "rank_high"], ...rows.map((/** @type {any} */ row) => [row.rank, row.agent, row.rating, row.low, row.high, row.rank_low, row.rank_high])];
     const among = rows.length < board.total ? `the first ${whole(rows.length)} of ${count(board.total, "agent")}; the others are not drawn` : count(rows.length, "agent");
     const level = levelOf(board.intervals);
-    const lines = isProven(board.intervals) ? `${level} % intervals of ${name}, for ${among}. Each rating is within its line with ${level} %.` : `Intervals of ${name}, for ${among}. Each line has the middle of what refits gave.`;
+    const lines = isProven(board.intervals) ? `${level} % intervals of ${name}, for ${among}. Each rating is within its line with ${level} %.` : `Intervals of ${name}, for ${among}. A line covers the ratings that refits to resampled data gave, without the most extreme ones.`;
     return html`<${Figure} title="How sure the ratings are" says=${`${lines} ${settled(rows, board.intervals)} ${leftOut(hiddenAmong(board, AGENTS))}`} file=${`${pool}-${summary.method}-intervals`} table=${table} link=${`${link}&method=${summary.method}`}>
       <${Sized}>${(/** @type {number} */ width) => chart(rows, width, name)}<//><//>`;
   }
