@@ -36,7 +36,7 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         provisional: Whether there is too little evidence for a rank, as on boards.
         low: Lower end of the rating's interval.
         high: Upper end of this interval.
-        rank_low: Best rank in the rank's interval. It holds together with those of all other agents of the board.
+        rank_low: Best rank in the rank's interval. Whether it holds with a proven probability, `intervals` of the board says.
         rank_high: Worst rank in this interval.
         deviation: Standard deviation of an online method's belief about the agent.
     """

@@ -8,6 +8,7 @@ import msgspec
 from services.boards.slice_boards import board_name
 
 VERSION: Final = version("equirank")
+_UNPROVEN: Final = "no proven coverage"
 LOTTERY: Final = "maximal_lottery"
 """The method whose ratings are probabilities, most of them 0. Ratings of Nash averages are payoffs, and differ outside the support."""
 PENDING: Final = "pending"
@@ -42,7 +43,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest
             half a million duels, and until a checkpoint has all its outcomes up to this time.
         rank_low: Best rank in the rank's interval, if one was computed. With the probability `level` of `intervals`, all
-            ranks of the board are within their intervals at once.
+            ranks of the board are within their intervals at once, unless `proven` of `intervals` is false.
         rank_high: Worst rank in this interval.
         provisional: Whether there is too little evidence for a rank: the agent has few outcomes, or on solved boards few opponents.
             Provisional agents follow the settled ones.
@@ -99,9 +100,12 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             intervals from standard errors. ``belief``: normal intervals from an online method's beliefs. ``none``: no intervals.
         of: Quantity with the interval, if it is not the rating; otherwise empty.
         assumes: Assumption under which the intervals are valid.
+        proven: Whether the intervals hold with `level` under the assumption. False for methods whose ratings can jump where data move a
+            little, from refits to resampled data: an interval then covers what the refits gave, without the most extreme, and how often
+            it includes the true rating or rank is not proven.
         why_not: Why there are no intervals; None if there are intervals.
         level: Probability of the intervals. Each rating is within its own with this probability. All ranks of the board are within
-            theirs at once with this probability.
+            theirs at once with this probability. Where `proven` is false, it is a share of the refits.
         replicates: Number of draws (``posterior``) or of refits to resampled data.
         failed: Number of further draws or refits, which had no result.
         settled: Whether the best agents' rank intervals stopped changing. If not, draws or refits ended at a limit of time or number.
@@ -112,6 +116,7 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     of: str = ""
     assumes: str = ""
+    proven: bool = True
     why_not: str | None = None
     level: float = 0.95
     replicates: int = 0
@@ -119,6 +124,11 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     settled: bool = False
     seconds: float = 0.0
     position: int | None = None
+
+    def __post_init__(self) -> None:
+        # Boards that earlier releases stored say it in `assumes` only.
+        if _UNPROVEN in self.assumes:
+            msgspec.structs.force_setattr(self, "proven", False)
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):

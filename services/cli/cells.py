@@ -110,8 +110,11 @@ def interval_line(intervals: Intervals) -> str:
     of = f" of {intervals.of}" if intervals.of else ""
     replicates = f" of {intervals.replicates} {word_for_replicates(intervals.kind)}" if intervals.replicates else ""
     missing = f", {intervals.failed} without a result" if intervals.failed else ""
-    ranks = "" if intervals.kind == "belief" else "; all ranks are within their intervals at once with the same probability"
-    return f"{intervals.level:.0%} intervals{of} ({intervals.kind}){replicates}{missing}{ranks}; assumption: {intervals.assumes}"
+    ranks = "; all ranks are within their intervals at once with the same probability"
+    if intervals.kind == "belief" or not intervals.proven:
+        ranks = ""
+    what = f"{intervals.level:.0%} intervals" if intervals.proven else "Intervals"
+    return f"{what}{of} ({intervals.kind}){replicates}{missing}{ranks}; assumption: {intervals.assumes}"
 
 
 def roster_line(extra: Mapping[str, object]) -> str | None:

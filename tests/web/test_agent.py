@@ -106,9 +106,7 @@ def test_a_curve_has_the_interval_of_each_solve_or_a_bar_for_the_present_one(pla
         assert played.store.solved.publish(solve(sequence + 1, 2.5, 1.0))
         played.store.solved.publish_history("cup", "copeland", map(kept, solves))
         with browser.page(played.url, "/pools/cup/agents/rock?method=copeland") as page:
-            page.wait(
-                "The band is the 95 % interval of each of the newest solves." if width else "The bar at the end is the present interval."
-            )
+            page.wait("The band is the interval of each of the newest solves." if width else "The bar at the end is the present interval.")
             page.until("document.querySelectorAll('svg.chart .point').length >= 2")
             assert page.evaluate("['.band', '.range'].map((part) => document.querySelectorAll(`svg.chart ${part}`).length)") == (
                 [1, 0] if width else [0, 1]

@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
-from tests.support.api import Running
+from services.boards.store.protocol import ACTIVITY, LiveBoard
+from tests.support.api import NOW, Running
+from tests.support.boards import head_of
 from tests.support.browser import NEEDED, Browser
-from tests.support.pages import EVIL, play
+from tests.support.pages import EVIL, failing, play
 
 pytestmark = NEEDED
 
@@ -17,6 +19,27 @@ def test_the_list_links_to_each_pool_and_shows_its_leaders(filled: Running, brow
         links = page.evaluate("[...document.querySelectorAll('.pool h2 a')].map((one) => one.getAttribute('href'))")
         assert set(links) == {"/pools/another", "/pools/rps"}
         assert page.complaints() == []
+
+
+def test_a_card_shows_which_leaders_are_equal(filled: Running, browser: Browser) -> None:
+    rated = LiveBoard(["ann", "bob", "cyd", "dan", "eve"], [1600.0, 1600.0, 1600.0, 1600.0, 1500.0])
+    head = head_of("rps", position=13, published_at=NOW, online=["elo"], outcomes=12)
+    assert filled.store.live.publish(head, 1, {"elo": rated, ACTIVITY: rated})
+    with browser.page(filled.url, "/") as page:
+        page.wait("ann", "bob", "cyd", "and others")
+        places = page.evaluate("[...document.querySelectorAll('.leaders .place')].map((one) => one.textContent)")
+        assert places == ["1=", "1=", "1=", "1="]
+        assert "dan" not in page.text
+        assert page.complaints() == []
+
+
+def test_the_numbers_of_a_card_are_of_one_answer(api: Running, browser: Browser, tmp_path: Path) -> None:
+    """Where the number of the last day cannot be read any more, an old one does not stand beside a newer number of games."""
+    play(api, tmp_path)
+    with failing(api.url, lambda path, before: "/boards" in path and before > 0) as url, browser.page(url, "/") as page:
+        page.wait("60 games (60 in 24 h)")
+        page.until("!document.body.innerText.includes('in 24 h')")
+        page.wait("60 games")
 
 
 def test_no_pool_at_all_says_what_to_do(api: Running, browser: Browser) -> None:

@@ -11,7 +11,7 @@ import pytest
 from ratings_core.records.beliefs import Belief, BeliefModel
 from services.boards.evidence import settled_first
 from services.boards.history import kept
-from services.boards.result import SolvedBoard
+from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
@@ -156,7 +156,7 @@ def test_a_board_with_intervals_shows_them_and_those_of_ranks(filled: Running, b
     assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=told)))
     with browser.page(filled.url, "/pools/rps?method=copeland") as page:
         page.wait("1–2")
-        assert page.evaluate("document.querySelector('svg.bar').getAttribute('aria-label')") == "interval 0.2500 to 0.7500"
+        assert page.evaluate("document.querySelector('svg.bar').getAttribute('aria-label')") == "interval: 0.2500 to 0.7500"
         page.go("/pools/rps?method=copeland&view=intervals")
         page.wait(
             "95 % intervals of Copeland, for 2 agents.",
@@ -165,6 +165,55 @@ def test_a_board_with_intervals_shows_them_and_those_of_ranks(filled: Running, b
             "With 95 %, all ranks are within their intervals at once.",
         )
         page.until("document.querySelectorAll('svg.chart .range').length > 0")
+        assert page.complaints() == []
+
+
+def test_where_no_coverage_is_proven_no_place_says_95_percent(filled: Running, browser: Browser) -> None:
+    solved = solved_of("rps", method="nash_average", position=11)
+    told = [msgspec.structs.replace(row, low=0.25, high=0.75, rank_low=1, rank_high=2) for row in solved.result.agents]
+    about = Intervals(kind="tasks", assumes="tasks drawn at random", proven=False, replicates=64)
+    result = msgspec.structs.replace(solved.result, agents=told, intervals=about)
+    assert filled.store.solved.publish(msgspec.structs.replace(solved, result=settled_first(result)))
+    said = "How often such an interval includes the true rank is not proven for this method."
+    with browser.page(filled.url, "/pools/rps?method=nash_average") as page:
+        page.wait("Intervals from resampled tasks, computed 64 times. They assume tasks drawn at random.", "none of 2 ranks settled")
+        page.click(".findings-line summary")
+        assert "95 %" not in page.wait(said)
+        page.go("/pools/rps?method=nash_average&view=intervals")
+        assert "95 %" not in page.wait("A line covers the ratings that refits to resampled data gave, without the most extreme ones.", said)
+        assert page.complaints() == []
+
+
+def test_equal_ranks_are_marked_and_what_a_rating_hides_is_said(api: Running, browser: Browser) -> None:
+    """Ranks of a live board are exact, so ratings that are written alike can have different ones."""
+    names, ratings = ["ann", "bob", "cyd", "dan"], [1600.0, 1600.0, 1500.0004, 1500.0003]
+    rated = LiveBoard(names, ratings)
+    assert api.store.live.publish(
+        head_of("club", position=13, published_at=NOW, online=["elo"], outcomes=12), 1, {"elo": rated, ACTIVITY: rated}
+    )
+    solved = solved_of("club", method="copeland", position=13, ratings=[("ann", 2.0), ("bob", 1.0)])
+    ends = [(2.0, 2.0, 1, 2), (1.0, 1.5, 1, 2)]
+    told = [
+        msgspec.structs.replace(row, low=low, high=high, rank_low=best, rank_high=worst)
+        for row, (low, high, best, worst) in zip(solved.result.agents, ends, strict=True)
+    ]
+    about = Intervals(kind="posterior", assumes="the model")
+    assert api.store.solved.publish(
+        msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=told, intervals=about))
+    )
+    shown = "[...document.querySelectorAll('table.board tbody td.rank')].map((one) => one.firstChild.textContent)"
+    with browser.page(api.url, "/pools/club?method=elo") as page:
+        page.wait("Ratings that look equal and have different ranks differ in decimals that are not shown.")
+        assert page.evaluate(shown) == ["1=", "1=", "3", "4"]
+        page.go("/pools/club?method=copeland")
+        page.wait(
+            "An interval that ends at its rating lies on one side of it",
+            "No spread: nearly all draws or refits gave this same rating.",
+            "With 95 %, all ranks are within their intervals at once.",
+        )
+        bars = "[...document.querySelectorAll('svg.bar')].map((one) => one.getAttribute('aria-label'))"
+        assert page.evaluate(bars) == ["interval: no spread", "interval: 1 to 2"], "equal ends are not mistaken for ranks"
+        assert "look equal" not in page.text
         assert page.complaints() == []
 
 

@@ -1,6 +1,8 @@
 """The slider over the boards of a live method, which the archive has at every moment."""
 
+import time
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -36,6 +38,23 @@ def test_a_slider_leads_to_the_live_board_of_any_moment_and_back_to_now(tmp_path
             page.go(f"/pools/{simulated.POOL}?method=elo&at=2001-02-03T04:05:06")
             says = f"At 2001-02-03T04:05:06Z, generation 1 of pool {simulated.POOL} had counted no outcome"
             page.wait(f"{says}: the log took the pool's next record at 20")
+
+
+def test_a_slider_stands_at_the_time_that_the_page_is_of(tmp_path: Path, browser: Browser) -> None:
+    """Any time can be asked for, also one between two places of the slider."""
+    with installed(tmp_path) as settings, closing(open_log(settings)) as log:
+        fold(settings, log, 0, 200)
+        archive(settings)
+        with served_api(settings, log) as client:
+            at = datetime.fromtimestamp(time.time() + 3600.0, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            with browser.page(str(client.base_url), f"/pools/{simulated.POOL}?method=elo&at={at}") as page:
+                shown = f"{at.replace('T', ' ')} (UTC)"
+                page.until("document.querySelector('.times input[type=range]')?.max === '101'")
+                page.wait(f"Elo at {shown}: 200 games, ")
+                assert page.evaluate("document.querySelector('.times output').textContent") == shown
+                page.evaluate(f"{SLIDE}(50); undefined")
+                page.until(f"document.querySelector('.times output')?.textContent !== '{shown}'")
+                assert page.complaints() == []
 
 
 def test_a_slider_over_a_slice_keeps_the_slice(tmp_path: Path, browser: Browser) -> None:

@@ -93,7 +93,7 @@ def test_a_slider_leads_to_each_kept_solve_and_back_to_now(filled: Running, brow
             page.evaluate(f"{slide}({place}); undefined")
             page.until(f"document.querySelector('table.board .who')?.textContent.trim() === '{shown}'")
             assert page.evaluate("location.search") == f"?method=copeland&at=1970-01-01T{time}"
-            assert page.evaluate("document.querySelector('.times output').textContent").endswith(f"(UTC), {10 * (place + 1)} outcomes")
+            assert page.evaluate("document.querySelector('.times output').textContent").endswith(f"(UTC), {10 * (place + 1)} games")
         page.evaluate(f"{slide}(3); undefined")
         page.until("!location.search.includes('at=')")
         page.until("document.querySelector('table.board .who')?.textContent.trim() === 'cem'")

@@ -302,7 +302,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rank_before: Rank in the previous solve; absent for an agent that had none, and on live boards.
         earlier_rank: Rank at the time of the board's `earlier`. Only on solved boards in JSON; absent if the solve of then does not rank the agent, or kept only rows above it.
         earlier_rating: Rating at this time. Absent as `earlier_rank`; on live boards, if the agent has no outcome among the pool's newest half a million duels, and until a checkpoint has all its outcomes up to this time.
-        rank_low: Best rank in the rank's interval, if one was computed. With the probability `level` of `intervals`, all ranks of the board are within their intervals at once.
+        rank_low: Best rank in the rank's interval, if one was computed. With the probability `level` of `intervals`, all ranks of the board are within their intervals at once, unless `proven` of `intervals` is false.
         rank_high: Worst rank in this interval.
         provisional: Whether there is too little evidence for a rank: the agent has few outcomes, or on solved boards few opponents. Provisional agents follow the settled ones.
         outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Absent on past boards.
@@ -1159,8 +1159,9 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         kind: How the intervals were computed. ``posterior``: draws of the true margins. ``cells``: resampled counts of pairs or places. ``clustered``: resampled outcomes. ``tasks``, ``ballots``: resampled tasks or ballots. ``fisher``, ``sandwich``: normal intervals from standard errors. ``belief``: normal intervals from an online method's beliefs. ``none``: no intervals.
         of: Quantity with the interval, if it is not the rating; otherwise empty.
         assumes: Assumption under which the intervals are valid.
+        proven: Whether the intervals hold with `level` under the assumption. False for methods whose ratings can jump where data move a little, from refits to resampled data: an interval then covers what the refits gave, without the most extreme, and how often it includes the true rating or rank is not proven.
         why_not: Why there are no intervals; None if there are intervals.
-        level: Probability of the intervals. Each rating is within its own with this probability. All ranks of the board are within theirs at once with this probability.
+        level: Probability of the intervals. Each rating is within its own with this probability. All ranks of the board are within theirs at once with this probability. Where `proven` is false, it is a share of the refits.
         replicates: Number of draws (``posterior``) or of refits to resampled data.
         failed: Number of further draws or refits, which had no result.
         settled: Whether the best agents' rank intervals stopped changing. If not, draws or refits ended at a limit of time or number.
@@ -1171,6 +1172,7 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     of: str = ''
     assumes: str = ''
+    proven: bool = True
     why_not: str | None = None
     level: float = 0.95
     replicates: int = 0
@@ -1382,7 +1384,7 @@ class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         provisional: Whether there is too little evidence for a rank, as on boards.
         low: Lower end of the rating's interval.
         high: Upper end of this interval.
-        rank_low: Best rank in the rank's interval. It holds together with those of all other agents of the board.
+        rank_low: Best rank in the rank's interval. Whether it holds with a proven probability, `intervals` of the board says.
         rank_high: Worst rank in this interval.
         deviation: Standard deviation of an online method's belief about the agent.
     """

@@ -80,12 +80,18 @@ class Facts(NamedTuple):
         """Facts about a prepared solve and the resampling of its problem."""
         names, method = prepared.problem.names, prepared.method
         reach, possible = normal_reach(method, source), possible_ratings(method, len(names))
-        return cls(names, about(source), reach, possible, source.units, has_differences(method))
+        return cls(names, about(source, reach), reach, possible, source.units, has_differences(method))
 
 
-def about(source: Resampling) -> Intervals:
-    """Description of the intervals from a resampling, without level and numbers of replicates."""
-    return Intervals(kind=source.kind, assumes=source.assumes)
+def about(source: Resampling, reach: float) -> Intervals:
+    """Description of the intervals from a resampling, without level and numbers of replicates.
+
+    Draws of posterior margins have their probability by the model. Refits have a proven one where ratings change a little with the data,
+    which are the methods that have normal intervals.
+
+    reach: Factor of normal intervals (`resampling.normal_reach`); 0 for none.
+    """
+    return Intervals(kind=source.kind, assumes=source.assumes, proven=source.kind == "posterior" or reach > 0)
 
 
 def seed_of(pool: str, position: int, method: str) -> int:

@@ -1,6 +1,6 @@
 // The leaderboard: a table of which only the rows near the visible part are in the document. Pages of rows are read as they come into sight.
 import { Poll, poolUrl, search } from "./api.js";
-import { ago, count, date, decimalsOf, leftOut, nameOf, shower, signed, since, utc, whole } from "./format.js";
+import { ago, between, count, date, decimalsOf, leftOut, nameOf, placer, shower, signed, since, utc, whole } from "./format.js";
 import { go, withQuery } from "./nav.js";
 import { Name, agentPath } from "./parts.js";
 import { Component, html } from "./ui.js";
@@ -279,6 +279,7 @@ export class Board extends Component {
       ${below ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${below}px` }}></td></tr></tbody>` : null}
     </table>
     ${board.outside ? html`<p class="soft">${count(board.outside, "other agent")} ${board.outside === 1 ? "has" : "have"} probability 0.</p>` : null}
+    ${alike(known, look.shown).map((says) => html`<p class="soft small" key=${says}>${says}</p>`)}
     ${this.rows.hidden ? html`<p class="soft">${leftOut(this.rows.hidden)} Ranks count hidden agents.</p>` : null}`;
   }
 }
@@ -290,6 +291,7 @@ function columnsOf(board, rows) {
   const counted = rows.some((row) => row.games > 0); // pools without `by_shape` count no games in teams: where all play in teams, records say nothing
   return {
     shown: shower(ratings, board.extra?.tie_tolerance ?? 0),
+    place: placer(rows),
     decimals: decimalsOf(ratings),
     change: board.earlier && rows.some((row) => changeOf(row) !== null) ? `Change ${since(board.earlier)}` : "",
     why: board.source === "live" ? `?method=${board.method}#moved` : `${search({ why: board.method, since: board.earlier && utc(board.earlier.time) })}#why`,
@@ -303,15 +305,28 @@ function columnsOf(board, rows) {
   };
 }
 
+/**
+ * Why ratings that are written alike have different ranks, where there are such. Ratings of an online method are not rounded and not compared within a tolerance: they follow from the order of the games.
+ * @param {any[]} rows @param {(rating: number) => string} shown How a rating is written. @returns {string[]}
+ */
+function alike(rows, shown) {
+  const ranked = rows.filter((row) => row.rank !== null && row.rating !== null).sort((a, b) => a.rank - b.rank);
+  const pairs = ranked.slice(1).map((row, i) => [ranked[i], row]).filter(([one, next]) => one.rank !== next.rank && shown(one.rating) === shown(next.rating));
+  const told = [];
+  if (pairs.some(([one, next]) => one.rating !== next.rating)) told.push("Ratings that look equal and have different ranks differ in decimals that are not shown.");
+  if (pairs.some(([one, next]) => one.rating === next.rating)) told.push("Agents of equal ratings with different ranks are ordered by the method itself.");
+  return told;
+}
+
 /** @param {string} pool @param {any} row @param {any} look @param {number} index @param {string | undefined} around */
 function line(pool, row, look, index, around) {
   const place = row.filter_place ?? null;
   const record = row.wins === undefined || !look.results ? null : `${whole(row.wins)}–${whole(row.draws)}–${whole(row.losses)}`;
   const games = look.results ? row.games ?? row.outcomes : row.outcomes;
-  const interval = typeof row.low === "number" ? `${look.shown(row.low)} to ${look.shown(row.high)}` : null;
+  const interval = typeof row.low === "number" ? between(row.low, row.high, look.shown) : null;
   const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined || !look.results ? "outcome" : "game"), record, row.last_played === undefined ? null : lastActive(row)].filter(Boolean);
   return html`<tr key=${row.agent} class=${`${row.provisional ? "provisional" : ""}${row.agent === around ? " chosen" : ""}`} aria-rowindex=${index}>
-    <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${row.rank === null ? "?" : whole(row.rank)}
+    <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${look.place(row)}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
     <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.map((part) => html`<span class="one" key=${part}>${part}</span> `)}</span>` : null}</td>
     <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${look.change ? html`<span class="narrow small one">${change(pool, row, look)}</span>` : null}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
@@ -362,7 +377,7 @@ function sinceWhen({ earlier, source }) {
 /** @param {any} row @param {any} look @param {string} interval */
 function whisker(row, look, interval) {
   const at = (/** @type {number} */ value) => (look.high > look.low ? (100 * (value - look.low)) / (look.high - look.low) : 50);
-  return html`<svg class="bar" viewBox="-2 0 104 16" preserveAspectRatio="none" role="img" aria-label=${`interval ${interval}`}><title>${interval}</title>
+  return html`<svg class="bar" viewBox="-2 0 104 16" preserveAspectRatio="none" role="img" aria-label=${`interval: ${interval}`}><title>${interval}</title>
     <line x1=${at(row.low)} x2=${at(row.high)} y1="8" y2="8" class="range" />${row.rating === null ? null : html`<line x1=${at(row.rating)} x2=${at(row.rating)} y1="2" y2="14" class="point" />`}</svg>`;
 }
 
@@ -373,5 +388,6 @@ export function StaticBoard({ pool, board, caption, around }) {
   const rows = board.rows;
   return html`<table class="board"><caption class="hidden">${caption}</caption><thead><tr><th scope="col" class="rank">Rank</th><th scope="col">Agent</th><th scope="col" class="number">Rating</th>
     ${look.whiskers ? html`<th scope="col" class="whisker wide">Interval</th>` : null}${look.games ? html`<th scope="col" class="number wide">${look.played}</th>` : null}${look.results ? html`<th scope="col" class="number wide">Won–drawn–lost</th>` : null}${look.last ? html`<th scope="col" class="number wide">Last active</th>` : null}</tr></thead>
-    <tbody>${rows.flatMap((row, i) => [...(i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(pool, row, look, i + 2, around)])}</tbody></table>`;
+    <tbody>${rows.flatMap((row, i) => [...(i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(pool, row, look, i + 2, around)])}</tbody></table>
+    ${alike(rows, look.shown).map((says) => html`<p class="soft small" key=${says}>${says}</p>`)}`;
 }

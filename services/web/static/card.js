@@ -1,6 +1,6 @@
 // The card of an agent that is shared as a picture. It is an SVG, which the browser saves as a PNG of 1,200 x 630 pixels.
 import { scale, wrapped } from "./chart.js";
-import { count, nameOf, shower, whole } from "./format.js";
+import { between, count, nameOf, shower, whole } from "./format.js";
 import { placed, title } from "./methods.js";
 import { savePng } from "./parts.js";
 import { html } from "./ui.js";
@@ -25,7 +25,7 @@ export function ShareCard({ profile, method, history }) {
   const name = nameOf({ ...profile.details, agent: profile.agent });
   const { size, lines } = fitted(name, NAME);
   const shown = shower([best.rating, best.low ?? null, best.high ?? null]);
-  const interval = best.low === undefined ? "" : `${shown(best.low)} to ${shown(best.high)}`;
+  const interval = best.low === undefined ? "" : between(best.low, best.high, shown);
   const { games } = profile;
   const record = games?.games ? `${count(games.games, "game")} · ${whole(games.wins)} won · ${whole(games.draws)} drawn · ${whole(games.losses)} lost` : profile.scores ? count(profile.scores.tasks, "task") : count(profile.outcomes, games ? "game" : "outcome");
   const place = placed(method, best);

@@ -61,6 +61,11 @@ export function count(number, word) {
   return `${whole(number)} ${word}${number === 1 ? "" : "s"}`;
 }
 
+/** What an outcome of a pool is called. @param {string} kind Of the pool. */
+export function wordOf(kind) {
+  return kind === "games" ? "game" : "task result";
+}
+
 /** @param {number} seconds */
 export function ago(seconds) {
   if (seconds < 2) return "now";
@@ -90,6 +95,26 @@ export function since(earlier) {
   const age = Date.now() / 1000 - earlier.time;
   if (earlier.day && age < 90_000) return "24 h";
   return `since ${new Date(1000 * earlier.time).toLocaleString("en-GB", age < 82_800 ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" })}`;
+}
+
+/** Both ends of a rating's interval in words. Two equal ends would repeat the rating beside them, and read as ranks. @param {number} low @param {number} high @param {(rating: number) => string} shown How a rating is written. */
+export function between(low, high, shown) {
+  return low === high ? "no spread" : `${shown(low)} to ${shown(high)}`;
+}
+
+/** The ranks that several rows share. @param {any[]} rows @returns {Set<number>} */
+function sharedRanks(rows) {
+  const [seen, shared] = [new Set(), new Set()];
+  for (const { rank } of rows) {
+    if (rank !== null) (seen.has(rank) ? shared : seen).add(rank);
+  }
+  return shared;
+}
+
+/** How ranks are written: "2=" where several of the rows share it, "?" without one. @param {any[]} rows @returns {(row: any) => string} */
+export function placer(rows) {
+  const shared = sharedRanks(rows);
+  return (row) => (row.rank === null ? "?" : `${whole(row.rank)}${shared.has(row.rank) ? "=" : ""}`);
 }
 
 /** How many games the last 24 hours had, if it is known. @param {{outcomes: number, complete: boolean} | undefined} day */

@@ -176,9 +176,19 @@ export function computed(kind) {
   return INTERVALS[kind] ?? kind;
 }
 
-/** @param {number} level Per cent. @returns {string} What the intervals of ranks of a board promise, which is the same for all methods. */
-export function ranksHold(level) {
-  return `With ${level} %, all ranks are within their intervals at once.`;
+/** @param {any} intervals Description of the intervals of a board. @returns {number} Their level in per cent. */
+export function levelOf(intervals) {
+  return Math.round(100 * (intervals?.level ?? 0.95));
+}
+
+/** @param {any} intervals Description of the intervals of a board. @returns {boolean} Whether they hold with their level. */
+export function isProven(intervals) {
+  return intervals?.proven ?? true;
+}
+
+/** @param {any} intervals Description of the intervals of a board. @returns {string} What its intervals of ranks promise. */
+export function ranksHold(intervals) {
+  return isProven(intervals) ? `With ${levelOf(intervals)} %, all ranks are within their intervals at once.` : "How often such an interval includes the true rank is not proven for this method.";
 }
 
 /** @type {Record<string, string>} */

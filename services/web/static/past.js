@@ -22,12 +22,13 @@ export class Past extends Live {
   }
 
   render() {
-    const { pool, season, at, method, slice, head } = this.props;
+    const { pool, season, at, method, slice, head, word } = this.props;
     const board = this.value("board");
     const error = this.failure();
     const when = season ? html`season <b>${season}</b>` : html`<b>${said(at)}</b>`;
     const of = season && board ? html` of ${count(board.total, "agent")}` : null;
-    return html`<p class="notice">${season ? html`Final board${of} by ${title(method)}, at the end of` : `${title(method)} at`} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
+    const counted = at && typeof board?.outcomes === "number" ? `: ${count(board.outcomes, word)}, ${count(board.total, "agent")}` : "";
+    return html`<p class="notice">${season ? html`Final board${of} by ${title(method)}, at the end of` : `${title(method)} at`} ${when}${slice ? html`, only games with <bdi>${slice.replace(":", " ")}</bdi>` : null}${counted}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
       ${board && at && head && board.generation !== head.generation ? html`<p class="soft">This board is by the settings, bans and retractions of generation ${board.generation}. Generation ${head.generation} serves now.</p>` : null}
       ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption=${season ? "Final board" : "Board of the past"} />${leftOut(hiddenAmong(board, ROWS)) ? html`<p class="soft">${leftOut(hiddenAmong(board, ROWS))}</p>` : null}` : error ? html`<p class="trouble" role="status">${missing(error.status, season)}</p><details class="more"><summary>What the service says</summary><p class="soft">${error.message}</p></details>` : html`<p class="soft" role="status">Loading</p>`}`;
   }
@@ -61,11 +62,18 @@ export class Times extends Live {
     return feeds;
   }
 
-  /** The times of the slider, as addresses have them, oldest first, each with what its board counts where that is known. @returns {{ time: string, says: string }[]} */
+  /** The places of the slider: the times whose boards are kept, and the time that the page is of, which can be any. @returns {{ time: string, says: string }[]} */
   times() {
+    const { at } = this.props;
+    const kept = this.kept();
+    return !at || kept.some(({ time }) => time === at) ? kept : [...kept, { time: at, says: "" }].sort((one, next) => (one.time < next.time ? -1 : 1));
+  }
+
+  /** The times whose boards are kept, as addresses have them, oldest first, each with what its board counts where that is known. @returns {{ time: string, says: string }[]} */
+  kept() {
     const solves = [...(this.value("kept")?.solves ?? [])].reverse();
     const began = this.value("seasons")?.seasons[0]?.began_at;
-    if (!began) return solves.map((solve) => ({ time: utc(solve.solved_at), says: `, ${count(solve.outcomes, "outcome")}` }));
+    if (!began) return solves.map((solve) => ({ time: utc(solve.solved_at), says: `, ${count(solve.outcomes, this.props.word)}` }));
     this.until ??= Date.now() / 1000; // the same as long as the page shows, so that the slider stands still
     return Array.from({ length: STEPS }, (_, i) => ({ time: utc(began + ((this.until - began) * i) / STEPS), says: "" }));
   }
@@ -77,11 +85,11 @@ export class Times extends Live {
       go(withQuery({ at: time, season: "" }));
     };
     const times = this.times();
-    const chosen = this.state.dragged ?? (at ? times.filter(({ time }) => time <= at).length - 1 : times.length);
-    const label = chosen >= times.length ? "now" : chosen < 0 ? said(at) : `${said(times[chosen].time)}${times[chosen].says}`;
+    const chosen = this.state.dragged ?? (at ? times.map(({ time }) => time).lastIndexOf(at) : times.length);
+    const label = chosen >= times.length ? "now" : `${said(times[chosen].time)}${times[chosen].says}`;
     const open = (/** @type {any} */ event) => event.target.open && this.setState({ open: true });
     return html`<details class="times" open=${Boolean(at)} onToggle=${open}><summary>Past boards</summary>
-      ${times.length > 1 ? html`<label>History <input type="range" min="0" max=${times.length} value=${Math.max(0, chosen)} aria-valuetext=${label} onInput=${(/** @type {any} */ event) => this.setState({ dragged: Number(event.target.value) })} onChange=${(/** @type {any} */ event) => show(times[Number(event.target.value)]?.time ?? "")} /> <output>${label}</output></label>` : null}
+      ${times.length > 1 ? html`<label>History <input type="range" min="0" max=${times.length} value=${chosen} aria-valuetext=${label} onInput=${(/** @type {any} */ event) => this.setState({ dragged: Number(event.target.value) })} onChange=${(/** @type {any} */ event) => show(times[Number(event.target.value)]?.time ?? "")} /> <output>${label}</output></label>` : null}
       <form class="at" key=${at} onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), show(String(new FormData(event.target).get("at") ?? "")))}><label>The board at (UTC) <input type="datetime-local" name="at" step="1" defaultValue=${at} /></label> <button type="submit">Show</button> <span class="soft">Times are those at which results arrived.</span></form></details>`;
   }
 }

@@ -1,7 +1,7 @@
 // A table as a picture that can be saved and sent: its rows with a number and a bar.
 import { Live, boardUrl, pauseOf } from "./api.js";
 import { scale, wrapped } from "./chart.js";
-import { count, date, nameOf, shower, whole } from "./format.js";
+import { count, date, nameOf, placer, shower } from "./format.js";
 import { title } from "./methods.js";
 import { savePng } from "./parts.js";
 import { html } from "./ui.js";
@@ -63,10 +63,11 @@ function rowsOf(board) {
   /** @type {any[]} */
   const rows = board.rows;
   const shown = shower(rows.map((row) => row.rating), board.extra?.tie_tolerance ?? 0);
+  const place = placer(rows);
   const ends = rows.flatMap((row) => [row.low, row.high, row.rating]).filter((end) => typeof end === "number");
   const at = scale(Math.min(...ends), Math.max(...ends), 0, 1);
   return rows.map((row) => ({
-    place: row.rank === null ? "?" : whole(row.rank),
+    place: place(row),
     name: nameOf(row),
     value: shown(row.rating),
     bar: typeof row.low === "number" ? [at(row.low), at(row.high)] : null,

@@ -30,3 +30,6 @@ def test_a_line_about_intervals_says_what_was_done() -> None:
         ("sandwich", 0, "95% intervals (sandwich);"),
     ):
         assert interval_line(Intervals(kind=kind, replicates=replicates, assumes="nothing")).startswith(said)
+    assert "all ranks" in interval_line(Intervals(kind="tasks"))
+    unproven = interval_line(Intervals(kind="tasks", assumes="nothing", proven=False))
+    assert unproven == "Intervals (tasks); assumption: nothing"

@@ -266,13 +266,37 @@ def test_time_ends_it_and_so_does_their_number() -> None:
     assert many.done
 
 
+@pytest.mark.parametrize(
+    ("method", "problem", "proven"),
+    [
+        ("bradley_terry", season(np.random.default_rng(2)), True),
+        ("copeland", season(np.random.default_rng(2)), True),
+        ("copeland", SCORES, False),
+        ("nash_average", SCORES, False),
+        ("uniform", SCORES, True),
+    ],
+)
+def test_refits_of_ratings_that_can_jump_prove_no_coverage(method: str, problem: PairsInput | ScoresInput, proven: bool) -> None:
+    """What readers see of it, and what the assumption says, is the same."""
+    prepared = registry.taken(method, problem)
+    source = resampling(prepared.problem, prepared.method, prepared.values)
+    told = Facts.of(prepared, source).about
+    assert told.proven == proven == ("no proven coverage" not in told.assumes)
+
+
+def test_stored_boards_without_the_field_say_it_by_their_assumption() -> None:
+    for assumes, proven in (("tasks drawn at random; how often is no proven coverage", False), ("tasks drawn at random", True)):
+        stored = msgspec.json.encode({"kind": "tasks", "assumes": assumes})
+        assert msgspec.json.decode(stored, type=Intervals).proven is proven
+
+
 def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
     problem = season(np.random.default_rng(2))
     whole, plain = registry.taken("bradley_terry", problem), methods.solve("bradley_terry", problem)
     source = resampling(whole.problem, whole.method)
 
     def told(given: Sample) -> tuple[Intervals, dict[str, Ends]]:
-        run = Replication(Facts(whole.problem.names, about(source), 0.0), plain, 1.0)
+        run = Replication(Facts(whole.problem.names, about(source, 0.0), 0.0), plain, 1.0)
         run.add(given)
         return measured(run)
 

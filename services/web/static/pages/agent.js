@@ -3,7 +3,7 @@ import { Live, ask, poolUrl } from "../api.js";
 import { ShareCard } from "../card.js";
 import { Sized } from "../chart.js";
 import { Events, curveOf, eventsOf, extremes } from "../curve.js";
-import { ago, clock, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
+import { ago, between, clock, count, date, nameOf, percent, shower, signed, whole } from "../format.js";
 import { bestBy, forecaster, isOutside, placed, preferred, rankOf, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Agent, Figure, agentPath, flag, poolPath } from "../parts.js";
@@ -164,7 +164,7 @@ export default class AgentPage extends Live {
         const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
         return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
           <td class="number place">${one.rank !== null && isOutside(method, one) ? "outside the lottery" : html`<span class="one">${rankOf(one)}</span>`}${one.rank_low !== undefined && one.rank_low !== one.rank_high && !isOutside(method, one) ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
-          <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
+          <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${between(one.low, one.high, shown)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : between(one.low, one.high, shown)}</td></tr>`;
       })}</tbody></table></section>`;
   }
 
@@ -228,7 +228,7 @@ export default class AgentPage extends Live {
     const now = this.value("profile").methods[history.method];
     const events = eventsOf(history, nameOf({ ...this.value("profile").details, agent }));
     const banded = points.length > 1 && points.some((/** @type {any} */ point) => typeof point.low === "number");
-    const interval = points.length < 2 ? "" : banded ? "The band is the 95 % interval of each of the newest solves." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
+    const interval = points.length < 2 ? "" : banded ? "The band is the interval of each of the newest solves." : typeof now?.low === "number" ? `The bar at the end is the present interval${history.source === "live" ? ", because earlier ones are not kept" : ""}.` : "";
     const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
     return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${extremes(points)} ${interval} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`} drawn=${points.length > 1}>
       ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method), banded ? null : now, events)}<//><${Events} events=${events} total=${history.events_total} />` : html`<p class="soft">A curve needs two points, and ${points.length ? "one is" : "none is"} kept so far.</p>`}<//>`;

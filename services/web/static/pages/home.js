@@ -1,7 +1,7 @@
 // The first page: what Equirank is, and each pool with its leader.
 import { ask, Live, poolUrl, search } from "../api.js";
 import { Sparkline } from "../chart.js";
-import { ago, count, shower, today, whole } from "../format.js";
+import { ago, count, nameOf, placer, shower, today, whole, wordOf } from "../format.js";
 import { leading, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Empty, Name, poolPath } from "../parts.js";
@@ -9,6 +9,7 @@ import { State } from "../state.js";
 import { html } from "../ui.js";
 
 const CARDS = 24;
+const LEADERS = 3; // rows of a card. One more is read, to see whether it shares their last rank
 const POOLS_SEARCHED = 1000;
 const DELAY = 250; // milliseconds without a key until agents are searched
 const FOUND = 3; // agents of a pool
@@ -132,7 +133,7 @@ class PoolCard extends Live {
   feeds() {
     const { view } = this.props;
     /** @type {Record<string, [string, number]>} */
-    const feeds = view.head ? { boards: [poolUrl(view.pool, "/boards", { count: 3 }), 5] } : {};
+    const feeds = view.head ? { boards: [poolUrl(view.pool, "/boards", { count: LEADERS + 1 }), 5] } : {};
     return feeds;
   }
 
@@ -145,20 +146,25 @@ class PoolCard extends Live {
     if (!first || this.asked === asked || board.games_position === undefined) return; // records and histories come with the first checkpoint
     this.asked = asked;
     const curve = await ask(poolUrl(this.props.view.pool, `/agents/${encodeURIComponent(first)}/history`, { method: board.method, points: 40 })).catch(() => null);
-    this.setState({ curve: (curve?.points ?? []).map((/** @type {any} */ point) => point.rating).filter((/** @type {any} */ rating) => rating !== null), by: curve?.method });
+    this.setState({ name: nameOf(board.rows[0]), curve: (curve?.points ?? []).map((/** @type {any} */ point) => point.rating).filter((/** @type {any} */ rating) => rating !== null), by: curve?.method });
   }
 
   render() {
     const { view } = this.props;
-    const { head } = view;
-    const board = leading(this.value("boards")?.boards ?? [], this.props.view.leading_method);
+    const list = this.value("boards");
+    const current = this.polls.boards?.error ? null : list;
+    const head = current?.pool.head ?? view.head; // that of the boards, so that all numbers of the card are of one answer
+    const board = leading(list?.boards ?? [], this.props.view.leading_method);
+    const rows = (board?.rows ?? []).filter((/** @type {any} */ row) => row.rank !== null);
+    const place = placer(rows);
+    const hasMore = rows.length > LEADERS && rows[LEADERS].rank === rows[LEADERS - 1].rank;
     const shown = board ? shower(board.rows.map((/** @type {any} */ row) => row.rating), board.extra?.tie_tolerance ?? 0) : null;
-    const day = today(this.value("boards")?.last_day);
+    const day = today(current?.last_day);
     const age = head?.pool_time ? Date.now() / 1000 - head.pool_time : null;
     return html`<section class="card pool"><header><h2><a href=${poolPath(view.pool)}><bdi>${view.pool}</bdi></a></h2>${view.label ? html`<span class="tag">${view.label}</span>` : null}</header>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
-      ${board?.reason ? html`<p class="soft">Not enough outcomes for ranks yet.</p>` : board?.rows.length ? html`<ol class="leaders" aria-label=${`Leaders by ${title(board.method)}`}>${board.rows.filter((/** @type {any} */ row) => row.rank !== null).map((/** @type {any} */ row) => html`<li key=${row.agent} value=${row.rank}><${Name} pool=${view.pool} row=${row} /><span class="number">${shown?.(row.rating)}</span></li>`)}</ol>
-        <div class="under"><p class="soft">by ${title(board.method)}</p>${this.state.curve.length > 1 ? html`<${Sparkline} values=${this.state.curve} label=${`Rating of the leader over time, by ${title(this.state.by)}`} />` : null}</div>` : html`<p class="soft">${head ? "No board yet." : "No outcomes yet."}</p>`}
-      ${head ? html`<p class="soft facts-line">${count(head.outcomes, view.kind === "games" ? "game" : "task result")}${day ? ` (${day})` : ""} · ${count(head.agents, "agent")}${age === null || age < 0 ? "" : ` · newest ${ago(age)}`}</p>` : null}</section>`;
+      ${board?.reason ? html`<p class="soft">Not enough outcomes for ranks yet.</p>` : board?.rows.length ? html`<ol class="leaders" aria-label=${`Leaders by ${title(board.method)}`}>${rows.slice(0, LEADERS).map((/** @type {any} */ row) => html`<li key=${row.agent}><span class="place">${place(row)}</span> <${Name} pool=${view.pool} row=${row} /><span class="number">${shown?.(row.rating)}</span></li>`)}${hasMore ? html`<li class="soft"><span class="place">${place(rows[LEADERS])}</span> and others</li>` : null}</ol>
+        <div class="under"><p class="soft">by ${title(board.method)}</p>${this.state.curve.length > 1 ? html`<${Sparkline} values=${this.state.curve} label=${`Rating of ${this.state.name} over time, by ${title(this.state.by)}`} />` : null}</div>` : html`<p class="soft">${head ? "No board yet." : "No outcomes yet."}</p>`}
+      ${head ? html`<p class="soft facts-line">${count(head.outcomes, wordOf(view.kind))}${day ? ` (${day})` : ""} · ${count(head.agents, "agent")}${age === null || age < 0 ? "" : ` · newest ${ago(age)}`}</p>` : null}</section>`;
   }
 }

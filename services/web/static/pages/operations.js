@@ -18,6 +18,21 @@ const REMEDIES = {
   conflicting_id: "give each outcome its own id; to correct a counted one, retract it and send another",
 };
 
+/** What a row has in columns that a narrow window does not show, in a line of its first cell. @param {string[]} parts */
+function under(parts) {
+  return html`<span class="narrow small">${parts.filter(Boolean).join(" · ")}</span>`;
+}
+
+/** The certificate of a solve in words. @param {any} board */
+function checkedBy({ certificate }) {
+  return certificate && certificate.value !== null ? `${certificate.kind.replaceAll("_", " ")} ${certificate.value === 0 ? "0" : certificate.value.toExponential(1)}` : "–";
+}
+
+/** How far the next generation of a pool is; empty if none is built. @param {any} head */
+function building(head) {
+  return head?.building ? ` next ${Math.round(100 * head.building.progress)} %` : "";
+}
+
 /** @extends Live */
 export default class Operations extends Live {
   /** @param {any} props */
@@ -85,8 +100,8 @@ export default class Operations extends Live {
       <tbody>${list.pools.map((/** @type {any} */ view) => {
         const { head } = view;
         const rate = this.rate(view.pool);
-        return html`<tr key=${view.pool}><th scope="row"><a href=${withQuery({ pool: view.pool })} onClick=${follow}><bdi>${view.pool}</bdi></a></th><td class="number">${head ? whole(head.outcomes) : "–"}</td>${rate === null ? html`<td class="number">–</td>` : html`<td class="number rate">${rate.toFixed(1)}</td>`}
-          <td class="number wide">${head ? whole(head.dead_letters) : "–"}</td><td class="number wide">${head ? whole(head.duplicates) : "–"}</td><td class="number wide">${head?.partition ?? "–"}</td><td class="number wide">${head?.generation ?? "–"}${head?.building ? html` <span class="small">next ${Math.round(100 * head.building.progress)} %</span>` : null}</td>
+        return html`<tr key=${view.pool}><th scope="row"><a href=${withQuery({ pool: view.pool })} onClick=${follow}><bdi>${view.pool}</bdi></a>${head ? under([`${whole(head.dead_letters)} refused`, count(head.duplicates, "duplicate"), `partition ${head.partition ?? "–"}`, `generation ${head.generation ?? "–"}${building(head)}`]) : null}</th><td class="number">${head ? whole(head.outcomes) : "–"}</td>${rate === null ? html`<td class="number">–</td>` : html`<td class="number rate">${rate.toFixed(1)}</td>`}
+          <td class="number wide">${head ? whole(head.dead_letters) : "–"}</td><td class="number wide">${head ? whole(head.duplicates) : "–"}</td><td class="number wide">${head?.partition ?? "–"}</td><td class="number wide">${head?.generation ?? "–"}<span class="small">${building(head)}</span></td>
           <td>${head?.stopped ? html`<span class="lost">stopped: ${head.stopped}</span>` : head ? "folded" : "no outcomes"}</td></tr>`;
       })}</tbody></table>${list.total > POOLS ? html`<nav class="pages" aria-label="More pools">${start > 0 ? html`<a href=${withQuery({ start: Math.max(0, start - POOLS) || "" })} onClick=${follow}>Previous</a>` : null}<span>${start + 1} to ${start + list.pools.length} of ${count(list.total, "pool")}</span>${start + POOLS < list.total ? html`<a href=${withQuery({ start: start + POOLS })} onClick=${follow}>Next</a>` : null}</nav>` : null}</section>`;
   }
@@ -97,13 +112,14 @@ export default class Operations extends Live {
     if (!list || !view?.folding) return null;
     const { folding } = view;
     const solved = list.boards.filter((/** @type {any} */ board) => board.source === "solved");
+    const behind = (/** @type {any} */ board) => (board.outcomes === null ? "–" : whole(Math.max(0, (list.pool.head?.outcomes ?? 0) - board.outcomes)));
     return html`<section class="card"><h2><a href=${poolPath(view.pool)}><bdi>${view.pool}</bdi></a></h2>
       <p>${folding.status === "fresh" ? "Folded in time" : folding.says}: ${count(folding.lag_records, "record")} waiting, the oldest for ${folding.lag_seconds.toFixed(1)} s at most; partition last folded ${folding.idle_seconds === null ? "never" : ago(folding.idle_seconds)}.</p>
       ${made?.serving ? html`<p class="soft">Generation ${made.serving.number} is served${made.newest && made.newest.number !== made.serving.number ? `, ${made.newest.number} is being folded` : ""}${made.waiting ? ", and another one is requested" : ""}.</p>` : null}
       ${solved.length ? html`<table><caption>Solves</caption><thead><tr><th scope="col">Method</th><th scope="col">Ended</th><th scope="col" class="wide">Certificate</th><th scope="col" class="number">Took</th><th scope="col" class="number wide">Behind</th><th scope="col" class="number">Age</th></tr></thead>
-      <tbody>${solved.map((/** @type {any} */ board) => html`<tr key=${board.method}><th scope="row">${title(board.method)}</th><td>${board.status.replaceAll("_", " ")}${board.error ? html` <span class="lost">${board.error}</span>` : null}</td>
-        <td class="wide">${board.certificate && board.certificate.value !== null ? `${board.certificate.kind.replaceAll("_", " ")} ${board.certificate.value === 0 ? "0" : board.certificate.value.toExponential(1)}` : "–"}</td><td class="number">${(board.seconds ?? 0).toFixed(2)} s</td>
-        <td class="number wide">${board.outcomes === null ? "–" : whole(Math.max(0, (list.pool.head?.outcomes ?? 0) - board.outcomes))}</td><td class="number">${ago(board.age_seconds + this.since("boards"))}</td></tr>`)}</tbody></table>` : html`<p class="soft">No method is solved for this pool.</p>`}</section>`;
+      <tbody>${solved.map((/** @type {any} */ board) => html`<tr key=${board.method}><th scope="row">${title(board.method)}${under([checkedBy(board).replace("-", "\u2011"), `${behind(board)} behind`])}</th><td>${board.status.replaceAll("_", " ")}${board.error ? html` <span class="lost">${board.error}</span>` : null}</td>
+        <td class="wide">${checkedBy(board)}</td><td class="number">${(board.seconds ?? 0).toFixed(2)} s</td>
+        <td class="number wide">${behind(board)}</td><td class="number">${ago(board.age_seconds + this.since("boards"))}</td></tr>`)}</tbody></table>` : html`<p class="soft">No method is solved for this pool.</p>`}</section>`;
   }
 
   /** Partitions and refused outcomes. They need a key if the installation has keys. */
@@ -114,10 +130,10 @@ export default class Operations extends Live {
     const number = (/** @type {number | null} */ value) => (value === null ? "–" : whole(value));
     return html`<section class="card"><h2>Partitions</h2><table><caption class="hidden">Partitions</caption><thead><tr><th scope="col" class="number">Partition</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Lag</th><th scope="col" class="number wide">Position</th><th scope="col" class="wide">Shard</th><th scope="col">State</th></tr></thead>
       <tbody>${inside.partitions.map((/** @type {any} */ one) => html`<tr key=${one.partition}><th scope="row" class="number">${one.partition}</th><td class="number">${number(one.lag_records)}</td><td class="number">${one.lag_seconds === null ? "–" : `${one.lag_seconds.toFixed(1)} s`}</td><td class="number wide">${number(one.position)}</td><td class="wide">${one.shard ?? "–"}</td>
-        <td>${one.stopped ? html`<span class="lost">stopped${one.reason ? `: ${one.reason}` : ""}</span>` : one.idle_seconds === null ? "not reported" : `folded ${ago(one.idle_seconds)}`}</td></tr>`)}</tbody></table></section>
+        <td>${one.stopped ? html`<span class="lost">stopped${one.reason ? `: ${one.reason}` : ""}</span>` : one.idle_seconds === null ? "not reported" : `folded ${ago(one.idle_seconds)}`}${under([`position ${number(one.position)}`, one.shard ?? "no shard"])}</td></tr>`)}</tbody></table></section>
       <section class="card"><h2>Refused outcomes</h2>${inside.refused.length ? html`<p class="soft">The newest of ${count(inside.refused_total, "entry").replace("entrys", "entries")}. <code>equirank dead-letters</code> shows them complete, and sends them again.</p>
       <table><caption class="hidden">Refused outcomes</caption><thead><tr><th scope="col">Pool</th><th scope="col">Reason</th><th scope="col">Rule</th><th scope="col" class="wide">What to do</th><th scope="col" class="number wide">Partition</th><th scope="col" class="number wide">Offset</th></tr></thead>
-      <tbody>${inside.refused.map((/** @type {any} */ one) => html`<tr key=${`${one.generation}/${one.partition}/${one.offset}/${one.item}`}><th scope="row"><bdi>${one.pool ?? "–"}</bdi></th><td>${one.reason.replaceAll("_", " ")}</td><td><code>${one.path}</code> ${one.rule}<span class="narrow small">${REMEDIES[one.reason] ?? ""}</span></td><td class="wide">${REMEDIES[one.reason] ?? "–"}</td><td class="number wide">${one.partition}</td><td class="number wide">${one.offset}</td></tr>`)}</tbody></table>` : html`<p>None.</p>`}</section>`;
+      <tbody>${inside.refused.map((/** @type {any} */ one) => html`<tr key=${`${one.generation}/${one.partition}/${one.offset}/${one.item}`}><th scope="row"><bdi>${one.pool ?? "–"}</bdi></th><td>${one.reason.replaceAll("_", " ")}</td><td><code>${one.path}</code> ${one.rule}${under([REMEDIES[one.reason] ?? "", `partition ${one.partition}`, `offset ${one.offset}`])}</td><td class="wide">${REMEDIES[one.reason] ?? "–"}</td><td class="number wide">${one.partition}</td><td class="number wide">${one.offset}</td></tr>`)}</tbody></table>` : html`<p>None.</p>`}</section>`;
   }
 
   /** @param {string} why */

@@ -1,8 +1,8 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
 import { Live, boardUrl, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
-import { ago, count, date, nameOf, some, today, whole } from "../format.js";
-import { computed, cycleSays, disputedSays, ignoresCopies, leading, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
+import { ago, count, date, nameOf, some, today, whole, wordOf } from "../format.js";
+import { computed, cycleSays, disputedSays, ignoresCopies, isProven, leading, levelOf, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times, said } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -117,7 +117,7 @@ export default class PoolPage extends Live {
     const isEmpty = ![...list.boards, board].some((/** @type {any} */ one) => one?.rows.length); // a method that does not apply has no rows in any pool
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${!keeps ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
-        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, kind === "games" ? "game" : "task result")}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${count(head.outcomes, kind === "games" ? "game" : "task result")}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, wordOf(kind))}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${count(head.outcomes, wordOf(kind))}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!season && (!board || isEmpty) ? head?.outcomes ? html`<p class="notice" role="status">The first boards are being solved.</p>` : html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
@@ -185,6 +185,7 @@ export default class PoolPage extends Live {
     const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
     const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
     const past = chosen.season || chosen.at;
+    const word = wordOf(this.value("boards").pool.kind);
     const of = JSON.stringify([board.method, part?.name, FILTERS.map((name) => chosen[name])]);
     const unanswered = boards.filter((one) => one.status === "not_applicable" && one !== board);
     return html`<nav class="methods" aria-label="Methods"><ul>${boards.filter((one) => !unanswered.includes(one)).map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
@@ -198,8 +199,8 @@ export default class PoolPage extends Live {
       ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${past || (chosen.slice && !this.value("slices")) ? null : this.about({ slice: part?.name })}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} head=${head} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
-      <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
+      ${past ? html`<${Past} pool=${pool} head=${head} word=${word} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
+      <${Footer} pool=${pool} board=${board} head=${head} word=${word} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
 
@@ -257,7 +258,7 @@ function settled(board) {
   const of = `of ${rows.length < total ? "the first " : ""}${whole(rows.length)} ranks`;
   return {
     short: `${certain ? whole(certain) : "none"} ${of} settled`,
-    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have. <a href=${withQuery({ view: "intervals" })} onClick=${follow}>How sure</a>`,
+    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have.${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ view: "intervals" })} onClick=${follow}>How sure</a>`,
     warns: false,
   };
 }
@@ -332,10 +333,24 @@ class Table extends Component {
   }
 }
 
+/** What intervals are, as the beginning of a sentence. @param {any} intervals Description of the intervals of a board. */
+function intervalsOf(intervals) {
+  return isProven(intervals) ? `${levelOf(intervals)} % intervals` : "Intervals";
+}
+
+/** Whether the interval of a rating has a width, and ends at the rating. @param {any} row */
+function isOneSided(row) {
+  return typeof row.low === "number" && row.low < row.high && [row.low, row.high].includes(row.rating);
+}
+
+/** Whether the interval of a rating is that one rating. @param {any} row */
+function isNarrow(row) {
+  return typeof row.low === "number" && row.low === row.high;
+}
+
 /** What has to be known to read a board: its intervals, who is not rated, features. @param {{board: any}} props */
 function Notes({ board }) {
   const { extra = {}, intervals } = board;
-  const level = Math.round(100 * (intervals?.level ?? 0.95));
   const notes = [];
   if (extra.roster) notes.push(`Only the ${extra.roster.agents} ${extra.roster.by} agents are rated; ${whole(extra.roster.left_out)} are left out.`);
   if (extra.unrated_because) notes.push(`– no rating: ${extra.unrated_because}`);
@@ -344,7 +359,12 @@ function Notes({ board }) {
     notes.push(`feature ${one.feature}: ${coefficient} logits per unit, 95 % interval ${low} to ${high}`);
   }
   if (intervals?.kind === "none") notes.push(`no intervals: ${intervals.why_not}`);
-  else if (intervals) notes.push(`${level} % intervals${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.${(board.rows ?? []).some((/** @type {any} */ row) => typeof row.rank_low === "number") ? ` ${ranksHold(level)}` : ""}`);
+  else if (intervals) {
+    const ranks = (board.rows ?? []).some((/** @type {any} */ row) => typeof row.rank_low === "number");
+    notes.push(`${intervalsOf(intervals)}${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.${ranks && isProven(intervals) ? ` ${ranksHold(intervals)}` : ""}`);
+  }
+  if ((board.rows ?? []).some(isOneSided)) notes.push("An interval that ends at its rating lies on one side of it: hardly any draw or refit was on the other side.");
+  if ((board.rows ?? []).some(isNarrow)) notes.push("No spread: nearly all draws or refits gave this same rating. A rank depends on the ratings of others, too, and can have an interval beside it.");
   return notes.length ? html`<ul class="notes">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null;
 }
 
@@ -367,14 +387,14 @@ function Filters({ query: chosen }) {
 }
 
 /** Files, links, the past, and what operators want to know. @param {any} props */
-function Footer({ pool, board, head, chosen, slice }) {
+function Footer({ pool, board, head, word, chosen, slice }) {
   const { season, at } = chosen;
   const file = (/** @type {Record<string, any>} */ query) => boardUrl(pool, board.method, { season, at, slice }, query);
   const here = withQuery({ embed: "" });
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
     <${Picture} key=${JSON.stringify([board.method, season, at, slice])} pool=${pool} method=${board.method} scope=${{ season, at, slice }} />
-    ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} at=${chosen.at} slice=${slice} />
+    ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} word=${word} at=${chosen.at} slice=${slice} />
     ${season ? null : html`<${Details} head=${head} board=${board} />`}`}</footer>`;
 }
 
