@@ -59,7 +59,7 @@ def test_who_is_best_at_english(api: Running, browser: Browser) -> None:
         page.until("document.querySelector('.pick select')")
         chosen = "(() => { const pick = document.querySelector('.pick select'); pick.value = 'language:English';"
         page.evaluate(f"{chosen} pick.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()")
-        page.wait("Only 7 games with language English")
+        page.wait("the 7 games with language English")
         page.until("document.querySelector('table.board tbody bdi').textContent === 'bob'")
 
 

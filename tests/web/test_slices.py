@@ -62,7 +62,7 @@ def test_an_agent_has_its_rating_in_each_slice(sliced: Running, browser: Browser
         ]
         page.click(".slices a")
         page.until("location.search.includes('slice=language%3AEnglish')")
-        page.wait("Only 7 games with language English.")
+        page.wait("the 7 games with language English alone.")
         assert page.complaints() == []
 
 
@@ -74,7 +74,7 @@ def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Br
             " pick.dispatchEvent(new Event('change', { bubbles: true })); })()"
         )
         page.until(f"{AGENTS} === 'dee,ann'")
-        page.wait("Only 7 games with language English", "1611")
+        page.wait("the 7 games with language English", "1611")
         assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.value).join()") == "language:English,"
         assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.selectedIndex).join()") == "1,0"
         assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
@@ -89,7 +89,7 @@ def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Br
 def test_a_link_to_a_slice_shows_it_also_where_its_value_is_awkward(sliced: Running, browser: Browser) -> None:
     with browser.page(sliced.url, f"/pools/cup?slice={RTL}") as page:
         page.until(f"{AGENTS} === 'cem,ann'")
-        page.wait(f"Only 3 games with language {RTL.value}")
+        page.wait(f"the 3 games with language {RTL.value}")
         assert page.violations() == []
         assert page.complaints() == []
 
@@ -121,7 +121,7 @@ def test_a_view_of_a_slice_reads_the_slice_alone_and_says_so(sliced: Running, br
     own = solved_of("cup", method="copeland", position=7, ratings=[("dee", 1.0), ("ann", 0.0)])
     assert sliced.store.solved.publish(msgspec.structs.replace(own, slice=str(ENGLISH)))
     with browser.page(sliced.url, f"/pools/cup?slice=language:English&view={view}") as page:
-        page.wait("Only 7 games with language English.")
+        page.wait("the 7 games with language English alone.")
         read = "performance.getEntriesByType('resource').map((one) => one.name)"
         read += ".filter((one) => /boards.elo|insight|next|opponents/.test(one.split('/v1/')[1]))"
         page.until(f"{read}.length > 0")
@@ -147,7 +147,7 @@ def test_a_solved_board_of_a_slice_is_chosen_and_says_how_it_was_proven(sliced: 
         page.until("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join() === 'Elo,Copeland'")
         page.click("a", "Copeland")
         page.until(f"{AGENTS} === 'dee,ann'")
-        page.wait("proven", "Only 7 games with language English")
+        page.wait("proven", "the 7 games with language English")
         assert page.evaluate("new URLSearchParams(location.search).get('method')") == "copeland"
         assert page.complaints() == []
 
@@ -164,7 +164,7 @@ def test_a_slice_of_the_past_is_shown_and_keeps_its_slice(sliced: Running, brows
         assert "slice=language%3AEnglish" in page.evaluate("document.querySelector('footer a[download]').href")
         page.click("a", "Back to now")
         page.until("!location.search.includes('at=') && location.search.includes('slice=')")
-        page.wait("Only 7 games with language English")
+        page.wait("the 7 games with language English")
         assert page.complaints() == []
 
 
@@ -194,7 +194,7 @@ def test_columns_are_sorted_both_ways_and_say_which_way(sliced: Running, browser
 def test_filters_choose_rows_of_a_slice(sliced: Running, browser: Browser) -> None:
     with browser.page(sliced.url, "/pools/cup?slice=language:English&country=FR") as page:
         page.until("document.querySelector('details.filters[open]')")
-        page.wait("Only 7 games with language English")
+        page.wait("the 7 games with language English")
         page.click("a", "Clear")
         page.until(f"{AGENTS} === 'dee,ann'")
         assert page.complaints() == []

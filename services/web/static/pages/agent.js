@@ -49,14 +49,14 @@ export default class AgentPage extends Live {
     /** @type {Record<string, import("../api.js").Feed>} */
     const feeds = { profile: [poolUrl(pool, at), 2], pool: [poolUrl(pool), 30] };
     const profile = this.value("profile");
-    const curve = method || !profile || profile.last_played !== null ? method : this.leading(profile); // without a history of outcomes, a solved method
+    const curve = method || this.followed(profile);
     if (profile?.no_record === null && curve !== undefined) {
       feeds.history = [poolUrl(pool, `${at}/history`, { method: curve, points: 400 }), profile.methods[curve]?.source === "solved" ? 10 : this.pause("history")];
       if (Date.now() / 1000 - DAY - this.dayAgo > LATEST) this.dayAgo = Math.floor(Date.now() / 1000) - DAY;
       feeds.before = [poolUrl(pool, `${at}/history`, { method: curve, points: 4, until: this.dayAgo }), 3600];
     }
-    if (profile?.games) {
-      feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), this.pause("outcomes")];
+    if (profile?.games && this.value("pool")) {
+      feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(curve), count: OUTCOMES }), this.pause("outcomes")];
       feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), this.pause("opponents")];
     }
     return feeds;
@@ -98,9 +98,19 @@ export default class AgentPage extends Live {
     return { ...profile, games, streak, last_played };
   }
 
-  /** Outcomes have ratings of online methods alone. @param {string} method */
+  /**
+   * Method of the curve and of the newest games if none is chosen: the leading one where it has them, else the service's default. Only online methods
+   * have a rating after each outcome; without outcomes, the curve is of solves. Undefined until the leading method is known, and if none rates the agent.
+   * @param {any} profile @returns {string | undefined}
+   */
+  followed(profile) {
+    const first = profile && this.value("pool") ? this.leading(profile) : undefined;
+    return first === undefined || profile.last_played === null || profile.methods[first].source === "live" ? first : "";
+  }
+
+  /** Outcomes have ratings of online methods alone. @param {string | undefined} method */
   online(method) {
-    return this.value("profile")?.methods[method]?.source === "live" ? method : "";
+    return method && this.value("profile")?.methods[method]?.source === "live" ? method : "";
   }
 
   render() {

@@ -145,7 +145,7 @@ export default class PoolPage extends Live {
     const back = html`<a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a>`;
     return html`${past && (season || at) ? html`<p class="notice">${season ? "Final boards, at the end of" : "Boards at"} ${past}. ${back}</p>` : past ? html`<p class="notice">This view has the games of now only, not those of ${past}. ${back} <a href=${withQuery({ view: "" })} onClick=${follow}>Leaderboard of ${past}</a></p>` : null}
       ${chosen.slice && !slice ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part ? html`<p class="notice">Only ${past && (season || at) ? "games" : count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
+      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
   }
 
   /** @param {string} view @param {string} kind */
