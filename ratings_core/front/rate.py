@@ -225,7 +225,7 @@ class Read:
         """What a user should know about a leader of few games."""
         if self.part is None or not isinstance(self.part.columns, Games):
             return []
-        return few_games_lead(rating.names, rating.ratings, rating.ranking, rating.games, by_age="recency" in rating.extra)
+        return few_games_lead(rating.names, rating.ratings, rating.ranking.rank, rating.games, by_age="recency" in rating.extra)
 
     def notes(self, method: str) -> list[str]:
         """What a user should know about how the rows were used."""

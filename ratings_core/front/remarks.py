@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratings_core.findings.records import FEW_GAMES
-from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.words import amount
 
@@ -43,7 +43,7 @@ def left_out_lines(left_out: Mapping[str, int]) -> list[str]:
     return [f"left out: {count}, {reason}" for reason, count in left_out.items()]
 
 
-def few_games_lead(names: Sequence[str], ratings: Floats, ranking: Ranking, games: Floats, *, by_age: bool) -> list[str]:
+def few_games_lead(names: Sequence[str], ratings: Floats, ranks: NDArray[np.int64], games: Floats, *, by_age: bool) -> list[str]:
     """A line about agents in first place that few games rate; none if there are none.
 
     Games are few if they weigh less than `FEW_GAMES`, and less than half of what the rated agents have on average: in a small pool nobody
@@ -52,7 +52,7 @@ def few_games_lead(names: Sequence[str], ratings: Floats, ranking: Ranking, game
     Args:
         names: Names of n agents.
         ratings: float64 (n,), NaN without a rating.
-        ranking: Their order.
+        ranks: int (n,), their ranks from 1.
         games: float64 (n,), total weight of each agent's games, older ones with less if `by_age`.
         by_age: Whether older games weigh less.
     """
@@ -60,7 +60,7 @@ def few_games_lead(names: Sequence[str], ratings: Floats, ranking: Ranking, game
     if not rated.any():
         return []
     mean = float(games[rated].mean())
-    ids = np.flatnonzero(rated & (ranking.rank == 1) & (games < min(FEW_GAMES, mean / 2))).tolist()
+    ids = np.flatnonzero(rated & (ranks == 1) & (games < min(FEW_GAMES, mean / 2))).tolist()
     if not ids:
         return []
     low, high = amount(games[ids].min()), amount(games[ids].max())

@@ -198,6 +198,9 @@ def test_of_a_file_with_several_pools_the_one_named_is_solved_and_the_rest_told(
     assert (code, "p, q" in err) == (2, True)
 
 
+ALL_RANKS = "all ranks are within their intervals at once with the same probability"
+
+
 def test_intervals_add_their_own_fields_and_say_what_they_assume(run: Any) -> None:
     code, out, err = run("scores", "--method", "copeland", "--intervals", "--format", "json")
     assert (code, err) == (0, "")
@@ -207,7 +210,9 @@ def test_intervals_add_their_own_fields_and_say_what_they_assume(run: Any) -> No
     assert all({"rank_low", "rank_high"} <= set(row) for row in found["agents"])
     shown = run("scores", "--method", "copeland", "--intervals")[1]
     assert "copeland on scores" in shown
-    assert "all ranks are within their intervals at once with the same probability" in " ".join(shown.split())
+    assert "is no proven coverage" in " ".join(shown.split())
+    assert ALL_RANKS not in " ".join(shown.split())
+    assert ALL_RANKS in " ".join(run("results", "--method", "bradley_terry", "--intervals")[1].split())
     code, _, err = run("margins", "--method", "copeland", "--intervals")
     assert (code, err.count("\n")) == (2, 1)
     assert "margins have no number of games" in err

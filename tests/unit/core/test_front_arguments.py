@@ -218,5 +218,5 @@ def test_a_leader_of_few_games_is_said_also_where_games_lose_weight() -> None:
 
 def test_several_leaders_of_few_games_are_one_line() -> None:
     ratings, games = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]), np.array([1.0, 2.0, 3.0, 4.0, 100.0, 100.0])
-    lines = few_games_lead("abcdef", ratings, Ranking.from_scores(ratings), games, by_age=False)
+    lines = few_games_lead("abcdef", ratings, Ranking.from_scores(ratings).rank, games, by_age=False)
     assert lines == ["a, b, c and 1 more lead on few games: 1 to 4, where agents have 35 on average"]
