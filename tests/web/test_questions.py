@@ -67,7 +67,7 @@ def test_why_did_somebody_fall_yesterday(played: Running, browser: Browser) -> N
     with browser.page(played.url, "/") as page:
         page.click(".pool h2 a", "cup")
         page.click("table.board td.change a", "\N{MINUS SIGN}")
-        page.wait("by Elo in 1 game.", "Fewer points than expected against an opponent lower the rating.")
+        page.wait("by Elo in 1 game.", "A game with more points than expected raises the rating, one with fewer lowers it")
         row = page.evaluate("document.querySelector('table.day tbody tr').innerText.split(/\\s+/)")
         assert row[:3] == ["cem", "1", "0.0"]
 
