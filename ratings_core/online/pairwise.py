@@ -5,12 +5,13 @@ A rater passes three functions and their settings. They are compiled into the ra
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, template
+from ratings_core.kernels.prefetch import prefetch
 from ratings_core.online.games import UNIT, Scoring, result_of, side_means, zero
 from ratings_core.online.prequential import MOST_PAIRS, SCORED_PAIRS, score_games
 from ratings_core.online.trace import Tracing
@@ -30,6 +31,10 @@ Moved: TypeAlias = Callable[[Settings, float, int, float, int, int, float], floa
 """(settings, rating, outcomes so far, weight, opponents, members of the side, push): a member's rating after the outcome."""
 
 
+_AHEAD: Final = 16
+"""Number of agents between those that are rated and those that are prefetched: eight games."""
+
+
 @template
 def fold_pairs(
     rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: GameColumns, key: Keys, slope: float, settings: Settings,
@@ -39,6 +44,8 @@ def fold_pairs(
 
     trace: arrays of a `RatingTrace`, in kernel form. A trace needs `scoring`.
     Games of two single agents are written out here, because passing arrays would double their cost; the bits are the same as in `play`.
+    A batch of such games alone needs no starts: reading them takes as long as the arithmetic. Agents of later games are prefetched, because
+    ratings of many agents are not in the cache (measured with Elo, a million games of 100,000 agents: 19 ms without both, 11 ms with both).
     Pairs are scored some outcomes later, because ratings do not wait for scores.
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
@@ -46,19 +53,24 @@ def fold_pairs(
     wanted, counts, sums, rows = scoring
     traced, before, after, expected = trace
     scored, pairs = zero(), zero()
+    duels = len(games.agent) == 2 * len(games.weight)  # every outcome has two sides or more, and every side an agent or more
     for i in range(len(games.weight)):
-        first, n = games.side_start[i], games.side_start[i + 1] - games.side_start[i]
-        begin, weight = games.agent_start[first], games.weight[i] * UNIT
+        first, n = (2 * i, 2) if duels else (games.side_start[i], games.side_start[i + 1] - games.side_start[i])
+        begin, weight = first if duels else games.agent_start[first], games.weight[i] * UNIT
         if pairs and pairs + n * (n - 1) // 2 > SCORED_PAIRS:
             score_games(counts, sums, rows, odds, results, games.weight, scored, i, traced, games.side_start, expected)
             scored, pairs = i, zero()
-        if n != 2 or games.agent_start[first + 2] - begin != 2:
+        if not duels and (n != 2 or games.agent_start[first + 2] - begin != 2):
             play(
                 rating, outcomes, games, i, key, slope, settings, traced, before, after, noise, push, moved, mean, luck, total,
                 odds, results, pairs,
             )  # fmt: skip
             pairs += n * (n - 1) // 2 if wanted else zero()
             continue
+        if begin + _AHEAD + 1 < len(games.agent):
+            for agent in (games.agent[begin + _AHEAD], games.agent[begin + _AHEAD + 1]):
+                prefetch(rating, agent)
+                prefetch(outcomes, agent)
         a, b = games.agent[begin], games.agent[begin + 1]
         x, result = slope * (rating[a] - rating[b]), result_of(games.place[first], games.place[first + 1])
         up = push(settings, x, result, noise(settings, key, i, 0) - noise(settings, key, i, 1))

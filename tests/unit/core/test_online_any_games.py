@@ -67,6 +67,18 @@ def test_a_cut_anywhere_changes_no_bit(rater, twin, played, cut):
 
 
 @subjects
+def test_duels_alone_and_beside_other_games_have_the_same_bits(rater, twin):
+    """Batches of duels alone are read without their starts, and agents of later duels are prefetched."""
+    random = np.random.default_rng(5)
+    pairs = [random.permutation(AGENTS)[:2].tolist() for _ in range(40)]
+    duels = [Game((((a,), 0), ((b,), int(random.integers(2)))), WEIGHT_ONE, (7, i), float(i)) for i, (a, b) in enumerate(pairs)]
+    others = [Game((((0, 1), 1), ((2,), 0)), WEIGHT_ONE, (7, 90), 90.0), Game((((3,), 1), ((4,), 0), ((5,), 2)), WEIGHT_ONE, (7, 91), 91.0)]
+    apart, together = folded(rater, [duels, others]), folded(rater, [duels + others])
+    assert digest(apart.arrays()) == digest(together.arrays())
+    assert digest(folded(rater, [others, duels]).arrays()) == digest(folded(rater, [others + duels]).arrays())
+
+
+@subjects
 @any_games
 @given(played=games(), new=st.permutations(range(AGENTS)))
 def test_other_names_are_other_rows(rater, twin, played, new):
