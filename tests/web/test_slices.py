@@ -75,7 +75,7 @@ def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Br
         )
         page.until(f"{AGENTS} === 'dee,ann'")
         page.wait("the 7 games with language English", "1611")
-        assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.value).join()") == "language:English,"
+        assert page.evaluate("[...document.querySelectorAll('.board-head .pick select')].map((one) => one.value).join()") == "language:English,"
         assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.selectedIndex).join()") == "1,0"
         assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
         assert page.evaluate("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join()") == "Elo"
@@ -189,6 +189,22 @@ def test_columns_are_sorted_both_ways_and_say_which_way(sliced: Running, browser
         page.go("/pools/cup?sort=nothing")
         page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
         assert page.violations() == []
+
+
+def test_rows_are_sorted_on_a_phone_by_columns_that_it_does_not_show(sliced: Running, browser: Browser) -> None:
+    pick = "document.querySelector('label.narrow select')"
+    with browser.page(sliced.url, "/pools/cup", width=390) as page:
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && {pick}.checkVisibility()")
+        assert page.evaluate(f"{pick}.value") == "rank"
+        page.evaluate(f"{pick}.value = 'games'; {pick}.dispatchEvent(new Event('change', {{ bubbles: true }})); undefined")
+        page.until("location.search === '?sort=games'")
+        page.go("/pools/cup?sort=rating")
+        page.until(f"{AGENTS} === 'dee,cem,bob,ann' && {pick}.value === 'rating'")
+        assert page.violations() == []
+        assert page.complaints() == []
+    with browser.page(sliced.url, "/pools/cup") as page:
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        assert page.evaluate(f"{pick}.checkVisibility()") is False
 
 
 def test_filters_choose_rows_of_a_slice(sliced: Running, browser: Browser) -> None:

@@ -2,7 +2,7 @@
 import { Live, boardUrl, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, date, nameOf, some, today, whole, wordOf } from "../format.js";
-import { computed, cycleSays, disputedSays, ignoresCopies, isProven, leading, levelOf, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
+import { cautions, computed, cycleSays, disputedSays, isProven, leading, levelOf, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times, said } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -117,7 +117,7 @@ export default class PoolPage extends Live {
     const isEmpty = ![...list.boards, board].some((/** @type {any} */ one) => one?.rows.length); // a method that does not apply has no rows in any pool
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${!keeps ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
-        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, wordOf(kind))}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${count(head.outcomes, wordOf(kind))}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, wordOf(kind))}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${this.hasSeasons() ? html`Season <b><bdi>${head.season}</bdi></b>, which runs: ` : null}${count(head.outcomes, wordOf(kind))}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!season && (!board || isEmpty) ? head?.outcomes ? html`<p class="notice" role="status">The first boards are being solved.</p>` : html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
@@ -154,10 +154,21 @@ export default class PoolPage extends Live {
     return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "", start: "", shape: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
   }
 
+  /** The seasons that ended, with their final boards. @returns {any[]} */
+  ended() {
+    return (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ one) => one.boards.length);
+  }
+
+  /** Whether a season of the pool ended. The head says so before seasons are read. */
+  hasSeasons() {
+    const { head } = this.value("boards").pool;
+    return this.value("seasons") ? this.ended().length > 0 : Boolean(head && head.season !== FIRST_SEASON);
+  }
+
   /** The chosen season, if it ended. @returns {any} Undefined without one. */
   season() {
     const { query: chosen } = this.props;
-    return chosen.season && (this.value("seasons")?.seasons ?? []).find((/** @type {any} */ one) => one.name === chosen.season && one.boards.length);
+    return chosen.season && this.ended().find((one) => one.name === chosen.season);
   }
 
   /** The chosen slice and its methods; undefined without one. @returns {{name: string, methods: string[], outcomes: number} | undefined} */
@@ -182,8 +193,7 @@ export default class PoolPage extends Live {
   /** @param {{board: any, main: any, boards: any[], head: any, part: any}} shown */
   leaderboard({ board, main, boards, head, part }) {
     const { pool, query: chosen } = this.props;
-    const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
-    const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
+    const seasons = this.ended();
     const past = chosen.season || chosen.at;
     const word = wordOf(this.value("boards").pool.kind);
     const of = JSON.stringify([board.method, part?.name, FILTERS.map((name) => chosen[name])]);
@@ -192,14 +202,14 @@ export default class PoolPage extends Live {
       ${unanswered.length && !chosen.embed ? html`<p class="soft small">Not applicable here: ${unanswered.map((one, i) => html`${i ? ", " : ""}<a key=${one.method} href=${withQuery({ method: one.method })} onClick=${follow} title=${one.error}>${title(one.method)}</a>`)}</p>` : null}
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
-        ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
-          <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
+        ${this.hasSeasons() && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
+          <option value="">${head ? `${head.season} (now)` : "now"}</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} method=${past ? undefined : board.method} slice=${past ? undefined : part?.name} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
       <p class="question" data-method=${board.method}>${question(board.method)}</p>
       ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${past || (chosen.slice && !this.value("slices")) ? null : this.about({ slice: part?.name })}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} head=${head} word=${word} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
+      ${past ? html`<${Past} pool=${pool} head=${head} word=${word} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} boards=${boards} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
       <${Footer} pool=${pool} board=${board} head=${head} word=${word} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
@@ -238,11 +248,11 @@ function troubled(board) {
 
 /**
  * What has to be known to read a board, from the findings, which can come long after the rows. It is one line of a fixed height, so nothing moves when they come; a click shows the sentences above the rows.
- * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string, board: any}} props poll: of the findings. main: the method that leads the page. board: the first rows, or null.
+ * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string, boards: any[], board: any}} props poll: of the findings. main: the method that leads the page. boards: all of the pool, with their first row. board: the first rows, or null.
  */
-function Findings({ poll, main, method, board }) {
+function Findings({ poll, main, method, boards, board }) {
   const insight = poll?.value;
-  const found = [settled(board), ...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
+  const found = [settled(board) ?? unsure(board, boards), ...cautions(method, insight).map(({ short, view }) => ({ short, says: (view === "cycles" ? cyclic : copied)(insight), warns: true })), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
   const unread = poll?.error && !insight ? html`<span class="soft">Findings cannot be read: ${poll.error.status ? `the service answered ${poll.error.status}` : "no answer"}.</span>` : null;
   const care = found.findIndex((one) => one.warns);
   return html`<div class="findings-line">${found.length ? html`<details class="proof"><summary class="soft">${found.map((one, i) => html`${i ? " · " : null}<span key=${one.short} class=${one.warns ? "warns" : undefined}>${i === care ? html`<span class="wide">Read with care: </span>` : null}${one.short}</span>`)}</summary>
@@ -263,6 +273,23 @@ function settled(board) {
   };
 }
 
+/** Which method says how sure ranks are, where this one does not. @param {any} board The first rows; null if there are none. @param {any[]} boards All boards of the pool. @returns {Finding} */
+function unsure(board, boards) {
+  if (!board?.rows.some((/** @type {any} */ row) => row.rank !== null)) return null;
+  const other = preferred(boards.filter((one) => one.rows.some(hasRanks)).map((one) => one.method))[0];
+  if (!other) return null;
+  return {
+    short: "ranks without intervals",
+    says: html`${title(board.method)} does not say which of its ranks are settled. <a href=${withQuery({ method: other, view: "intervals" })} onClick=${follow}>How sure ranks are by ${title(other)}</a>`,
+    warns: false,
+  };
+}
+
+/** Whether an interval of ranks is beside a rank. @param {any} row */
+function hasRanks(row) {
+  return typeof row.rank_low === "number";
+}
+
 /** How a method differs from the leading one in this pool. @param {any} insight @param {string} main @param {string} method @returns {Finding} */
 function compared(insight, main, method) {
   const part = insight?.findings?.disagreement;
@@ -281,17 +308,16 @@ function thin(insight, method) {
   return { short: `${whole(found.agents.length)} weakly connected`, says: html`Weakly connected agents among the first ${found.of}: ${some(found.agents.map((/** @type {string} */ agent) => nameOf(agent, insight)))}. Few games link them to the others.`, warns: true };
 }
 
-/** @param {any} insight @returns {Finding} */
+/** What a proven cycle means for the rows. @param {any} insight */
 function cyclic(insight) {
-  const cycle = provenCycle(insight?.findings);
-  const says = cycleSays(cycle, (agent) => nameOf(agent, insight));
-  return cycle ? { short: "proven cycles", says: html`<bdi>${says}</bdi>: no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`, warns: true } : null;
+  const says = cycleSays(provenCycle(insight.findings), (agent) => nameOf(agent, insight));
+  return html`<bdi>${says}</bdi>: no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`;
 }
 
-/** @param {any} insight @returns {Finding} */
+/** What copies mean for the rows. @param {any} insight */
 function copied(insight) {
-  const copies = insight?.findings?.clones?.exact?.[0];
-  return copies ? { short: `${whole(copies.length)} copies`, says: html`${some(copies.map((/** @type {string} */ agent) => nameOf(agent, insight)))} have equal results: <a href=${withQuery({ view: "copies" })} onClick=${follow}>copies</a> change ratings that average over opponents.`, warns: true } : null;
+  const [copies] = insight.findings.clones.exact;
+  return html`${some(copies.map((/** @type {string} */ agent) => nameOf(agent, insight)))} have equal results: <a href=${withQuery({ view: "copies" })} onClick=${follow}>copies</a> change ratings that average over opponents.`;
 }
 
 /** The rows around one agent. @extends Live */
@@ -360,7 +386,7 @@ function Notes({ board }) {
   }
   if (intervals?.kind === "none") notes.push(`no intervals: ${intervals.why_not}`);
   else if (intervals) {
-    const ranks = (board.rows ?? []).some((/** @type {any} */ row) => typeof row.rank_low === "number");
+    const ranks = (board.rows ?? []).some(hasRanks);
     notes.push(`${intervalsOf(intervals)}${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.${ranks && isProven(intervals) ? ` ${ranksHold(intervals)}` : ""}`);
   }
   if ((board.rows ?? []).some(isOneSided)) notes.push("An interval that ends at its rating lies on one side of it: hardly any draw or refit was on the other side.");
