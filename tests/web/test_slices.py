@@ -75,7 +75,8 @@ def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Br
         )
         page.until(f"{AGENTS} === 'dee,ann'")
         page.wait("the 7 games with language English", "1611")
-        assert page.evaluate("[...document.querySelectorAll('.board-head .pick select')].map((one) => one.value).join()") == "language:English,"
+        chosen = page.evaluate("[...document.querySelectorAll('.board-head .pick select')].map((one) => one.value).join()")
+        assert chosen == "language:English,"
         assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.selectedIndex).join()") == "1,0"
         assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
         assert page.evaluate("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join()") == "Elo"
