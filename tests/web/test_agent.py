@@ -11,6 +11,7 @@ import pytest
 from services.boards.history import kept
 from services.boards.result import SolvedBoard
 from services.control.records import FoldSettings, Generation, Opening, PoolCreated, Serve
+from services.web.assets import digest
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
@@ -143,7 +144,7 @@ def test_the_begin_of_a_season_is_before_all_of_its_games(played: Running, brows
 
         def placed(**changes: object) -> list[float]:
             given = json.dumps(history | changes)
-            script = f"import('/static/curve.js').then((curve) => curve.eventsOf({given}, 'rock').map((event) => event.place))"
+            script = f"import('/static/{digest()}/curve.js').then((curve) => curve.eventsOf({given}, 'rock').map((event) => event.place))"
             places: list[float] = page.evaluate(script)
             return places
 
