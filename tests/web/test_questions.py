@@ -56,8 +56,8 @@ def test_who_is_best_at_english(api: Running, browser: Browser) -> None:
     beat(api)
     with browser.page(api.url, "/") as page:
         page.click(".pool h2 a", "cup")
-        page.until("document.querySelector('.pick select')")
-        chosen = "(() => { const pick = document.querySelector('.pick select'); pick.value = 'language:English';"
+        page.until("document.querySelector('.board-head .pick select')")
+        chosen = "(() => { const pick = document.querySelector('.board-head .pick select'); pick.value = 'language:English';"
         page.evaluate(f"{chosen} pick.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()")
         page.wait("the 7 games with language English")
         page.until("document.querySelector('table.board tbody bdi').textContent === 'bob'")

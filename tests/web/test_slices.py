@@ -68,16 +68,16 @@ def test_an_agent_has_its_rating_in_each_slice(sliced: Running, browser: Browser
 
 def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Browser) -> None:
     with browser.page(sliced.url, "/pools/cup?method=sco") as page:
-        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && document.querySelector('.pick select')")
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && document.querySelector('.board-head .pick select')")
         page.evaluate(
-            "(() => { const pick = document.querySelector('.pick select'); pick.value = 'language:English';"
+            "(() => { const pick = document.querySelector('.board-head .pick select'); pick.value = 'language:English';"
             " pick.dispatchEvent(new Event('change', { bubbles: true })); })()"
         )
         page.until(f"{AGENTS} === 'dee,ann'")
         page.wait("the 7 games with language English", "1611")
         chosen = page.evaluate("[...document.querySelectorAll('.board-head .pick select')].map((one) => one.value).join()")
         assert chosen == "language:English,"
-        assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.selectedIndex).join()") == "1,0"
+        assert page.evaluate("[...document.querySelectorAll('.board-head .pick select')].map((one) => one.selectedIndex).join()") == "1,0"
         assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
         assert page.evaluate("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join()") == "Elo"
         assert page.evaluate("document.querySelector('details.filters')") is not None
