@@ -96,7 +96,7 @@ export default class Operations extends Live {
   /** @param {any} list */
   pools(list) {
     const start = Number(this.props.query.start) || 0;
-    return html`<section class="card"><h2>Pools</h2><table><caption class="hidden">Pools</caption><thead><tr><th scope="col">Pool</th><th scope="col" class="number">Outcomes</th><th scope="col" class="number">per second</th><th scope="col" class="number wide">Refused</th><th scope="col" class="number wide">Duplicates</th><th scope="col" class="number wide">Partition</th><th scope="col" class="number wide">Generation</th><th scope="col">State</th></tr></thead>
+    return html`<section class="card"><h2>Pools</h2><p class="soft">A name chooses the pool whose lag, solves and generations are below.</p><table><caption class="hidden">Pools</caption><thead><tr><th scope="col">Pool</th><th scope="col" class="number">Outcomes</th><th scope="col" class="number">per second</th><th scope="col" class="number wide">Refused</th><th scope="col" class="number wide">Duplicates</th><th scope="col" class="number wide">Partition</th><th scope="col" class="number wide">Generation</th><th scope="col">State</th></tr></thead>
       <tbody>${list.pools.map((/** @type {any} */ view) => {
         const { head } = view;
         const rate = this.rate(view.pool);

@@ -34,6 +34,7 @@ const LOADERS = {
 const OF_THE_PAST = ["board", "intervals", "methods"]; // views that read boards alone, which are kept; findings and records are of now
 const OF_FINDINGS = ["methods", "wins", "cycles", "copies", "forecasts", "insight"]; // views that read the findings
 const FIRST_SEASON = "first";
+const FIRST_ROWS = 100; // of a board, whose ranks are called settled or not: as many as the leaderboard reads at once
 const FILTERS = ["country", "organisation", "tag", "min_games"];
 
 /** @extends Live */
@@ -53,9 +54,18 @@ export default class PoolPage extends Live {
     if (!chosen.embed) feeds.slices = [poolUrl(pool, "/slices"), 10];
     if (!chosen.embed || chosen.season) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     feeds.folding = [poolUrl(pool), 5];
+    const surer = part ? undefined : this.surer();
+    if (surer) feeds.surer = [boardUrl(pool, surer, {}, { count: FIRST_ROWS }), 30];
     if (!chosen.slice) feeds.insight = [poolUrl(pool, "/insight"), 5];
     else if (this.value("slices") && (!part || OF_FINDINGS.includes(this.view()))) feeds.insight = [poolUrl(pool, "/insight", { slice: part?.name }), part ? 30 : 5]; // that of a slice is computed for the request
     return feeds;
+  }
+
+  /** The method that says how sure ranks are, where the rows that are shown have no intervals of ranks. @returns {string | undefined} */
+  surer() {
+    const { board } = this.rows ?? {};
+    if (!board || this.view() !== "board" || typeof board.settled_ranks === "number" || !board.rows.some((/** @type {any} */ row) => row.rank !== null)) return undefined;
+    return preferred(this.value("boards").boards.filter((/** @type {any} */ one) => one.rows.some(hasRanks)).map((/** @type {any} */ one) => one.method))[0];
   }
 
   /** @returns {keyof typeof VIEWS} */
@@ -145,7 +155,7 @@ export default class PoolPage extends Live {
     const back = html`<a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a>`;
     return html`${past && (season || at) ? html`<p class="notice">${season ? "Final boards, at the end of" : "Boards at"} ${past}. ${back}</p>` : past ? html`<p class="notice">This view has the games of now only, not those of ${past}. ${back} <a href=${withQuery({ view: "" })} onClick=${follow}>Leaderboard of ${past}</a></p>` : null}
       ${chosen.slice && !slice ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
+      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone${past ? "" : html`, by ${part.methods.map(title).join(", ")}`}. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
   }
 
   /** @param {string} view @param {string} kind */
@@ -209,7 +219,7 @@ export default class PoolPage extends Live {
       ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${past || (chosen.slice && !this.value("slices")) ? null : this.about({ slice: part?.name })}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} head=${head} word=${word} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} boards=${boards} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
+      ${past ? html`<${Past} pool=${pool} head=${head} word=${word} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} surer=${this.surer() === this.value("surer")?.method ? this.value("surer") : null} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
       <${Footer} pool=${pool} board=${board} head=${head} word=${word} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
@@ -248,11 +258,11 @@ function troubled(board) {
 
 /**
  * What has to be known to read a board, from the findings, which can come long after the rows. It is one line of a fixed height, so nothing moves when they come; a click shows the sentences above the rows.
- * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string, boards: any[], board: any}} props poll: of the findings. main: the method that leads the page. boards: all of the pool, with their first row. board: the first rows, or null.
+ * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string, surer: any, board: any}} props poll: of the findings. main: the method that leads the page. surer: the first rows of the board that says how sure ranks are, if this one does not. board: the first rows, or null.
  */
-function Findings({ poll, main, method, boards, board }) {
+function Findings({ poll, main, method, surer, board }) {
   const insight = poll?.value;
-  const found = [settled(board) ?? unsure(board, boards), ...cautions(method, insight).map(({ short, view }) => ({ short, says: (view === "cycles" ? cyclic : copied)(insight), warns: true })), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
+  const found = [settled(board) ?? unsure(method, surer), ...cautions(method, insight).map(({ short, view }) => ({ short, says: (view === "cycles" ? cyclic : copied)(insight), warns: true })), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
   const unread = poll?.error && !insight ? html`<span class="soft">Findings cannot be read: ${poll.error.status ? `the service answered ${poll.error.status}` : "no answer"}.</span>` : null;
   const care = found.findIndex((one) => one.warns);
   return html`<div class="findings-line">${found.length ? html`<details class="proof"><summary class="soft">${found.map((one, i) => html`${i ? " · " : null}<span key=${one.short} class=${one.warns ? "warns" : undefined}>${i === care ? html`<span class="wide">Read with care: </span>` : null}${one.short}</span>`)}</summary>
@@ -268,19 +278,18 @@ function settled(board) {
   const of = `of ${rows.length < total ? "the first " : ""}${whole(rows.length)} ranks`;
   return {
     short: `${certain ? whole(certain) : "none"} ${of} settled`,
-    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have.${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ view: "intervals" })} onClick=${follow}>How sure</a>`,
+    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have.${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ method: board.method, view: "intervals" })} onClick=${follow}>How sure</a>`,
     warns: false,
   };
 }
 
-/** Which method says how sure ranks are, where this one does not. @param {any} board The first rows; null if there are none. @param {any[]} boards All boards of the pool. @returns {Finding} */
-function unsure(board, boards) {
-  if (!board?.rows.some((/** @type {any} */ row) => row.rank !== null)) return null;
-  const other = preferred(boards.filter((one) => one.rows.some(hasRanks)).map((one) => one.method))[0];
-  if (!other) return null;
+/** How many ranks are settled by another method, where this one does not say it. @param {string} method @param {any} surer The first rows by the other method; null if there are none. @returns {Finding} */
+function unsure(method, surer) {
+  const counted = settled(surer);
+  if (!counted) return null;
   return {
-    short: "ranks without intervals",
-    says: html`${title(board.method)} does not say which of its ranks are settled. <a href=${withQuery({ method: other, view: "intervals" })} onClick=${follow}>How sure ranks are by ${title(other)}</a>`,
+    short: `${counted.short} by ${title(surer.method)}`,
+    says: html`${title(method)} does not say which of its ranks are settled. By ${title(surer.method)}: ${counted.says}`,
     warns: false,
   };
 }
