@@ -1,5 +1,6 @@
 """The page of an agent."""
 
+import json
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -10,6 +11,7 @@ import pytest
 from services.boards.history import kept
 from services.boards.result import SolvedBoard
 from services.control.records import FoldSettings, Generation, Opening, PoolCreated, Serve
+from services.web.assets import digest
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
@@ -127,6 +129,29 @@ def test_a_curve_marks_the_begin_of_a_season_and_the_ban_of_the_agent(played: Ru
         page.until("document.querySelectorAll('.chart line.event').length === 2")
         assert page.violations() == []
         assert page.complaints() == []
+
+
+def test_the_begin_of_a_season_is_before_all_of_its_games(played: Running, browser: Browser) -> None:
+    """Games that arrive late are older than the moment at which their season began. `placed` gives the places on the curve."""
+    season = {"generation": 2, "time": 500.0, "changes": ["season"], "season": "autumn"}
+    history = {
+        "generation": 3,
+        "source": "live",
+        "points": [{"time": 100.0}, {"time": 900.0}],
+        "events": [season | {"generation": 1}, season],
+    }
+    with browser.page(played.url, "/pools/cup/agents/rock") as page:
+
+        def placed(**changes: object) -> list[float]:
+            given = json.dumps(history | changes)
+            script = f"import('/static/{digest()}/curve.js').then((curve) => curve.eventsOf({given}, 'rock').map((event) => event.place))"
+            places: list[float] = page.evaluate(script)
+            return places
+
+        assert placed() == [500.0, 100.0]
+        assert placed(generation=1) == [100.0, 500.0], "the newer season is not served yet"
+        assert placed(source="solved") == [500.0, 500.0], "solves have the times of the service"
+        assert placed(points=[{"time": 600.0}]) == [500.0, 500.0], "older games are not kept"
 
 
 def test_an_agent_has_a_card_that_is_saved_as_a_picture(played: Running, browser: Browser) -> None:

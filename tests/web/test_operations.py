@@ -37,7 +37,8 @@ def test_lag_solves_and_refusals_are_shown(filled: Running, browser: Browser) ->
 def test_nothing_is_missing_on_a_phone(filled: Running, browser: Browser) -> None:
     filled.log.dead_letters.append(0, [(b"", msgspec.json.encode(LETTER))])
     with browser.page(filled.url, "/operations", width=390) as page:
-        page.wait("0 refused · 0 duplicates · partition 0 · generation 1", "exploitability 1.0e\u201112", "behind", "shard-0/9", "offset 7")
+        page.wait("0 refused · 0 duplicates · partition 0 · generation 1", "exploitability 1.0e\u201112", "outcomes since")
+        page.wait("next offset", "shard-0/9", "offset 7")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.complaints() == []
 

@@ -34,6 +34,8 @@ def test_the_final_board_of_a_season_is_chosen_and_has_a_link_and_a_file(api: Ru
         assert page.complaints() == []
         page.click(".notice a", "Back to now")
         page.until("!location.search.includes('season')")
+        page.wait("which runs:")
+        assert page.evaluate(f"{choice}.options[0].textContent").endswith(" (now)")
 
 
 def test_views_of_a_season_have_its_final_boards_or_say_that_they_have_not(api: Running, browser: Browser, tmp_path: Path) -> None:

@@ -62,21 +62,22 @@ def test_an_agent_has_its_rating_in_each_slice(sliced: Running, browser: Browser
         ]
         page.click(".slices a")
         page.until("location.search.includes('slice=language%3AEnglish')")
-        page.wait("the 7 games with language English alone.")
+        page.wait("the 7 games with language English alone, by Elo.")
         assert page.complaints() == []
 
 
 def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Browser) -> None:
     with browser.page(sliced.url, "/pools/cup?method=sco") as page:
-        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && document.querySelector('.pick select')")
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && document.querySelector('.board-head .pick select')")
         page.evaluate(
-            "(() => { const pick = document.querySelector('.pick select'); pick.value = 'language:English';"
+            "(() => { const pick = document.querySelector('.board-head .pick select'); pick.value = 'language:English';"
             " pick.dispatchEvent(new Event('change', { bubbles: true })); })()"
         )
         page.until(f"{AGENTS} === 'dee,ann'")
         page.wait("the 7 games with language English", "1611")
-        assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.value).join()") == "language:English,"
-        assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.selectedIndex).join()") == "1,0"
+        chosen = page.evaluate("[...document.querySelectorAll('.board-head .pick select')].map((one) => one.value).join()")
+        assert chosen == "language:English,"
+        assert page.evaluate("[...document.querySelectorAll('.board-head .pick select')].map((one) => one.selectedIndex).join()") == "1,0"
         assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
         assert page.evaluate("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join()") == "Elo"
         assert page.evaluate("document.querySelector('details.filters')") is not None
@@ -121,7 +122,7 @@ def test_a_view_of_a_slice_reads_the_slice_alone_and_says_so(sliced: Running, br
     own = solved_of("cup", method="copeland", position=7, ratings=[("dee", 1.0), ("ann", 0.0)])
     assert sliced.store.solved.publish(msgspec.structs.replace(own, slice=str(ENGLISH)))
     with browser.page(sliced.url, f"/pools/cup?slice=language:English&view={view}") as page:
-        page.wait("the 7 games with language English alone.")
+        page.wait("the 7 games with language English alone, by Elo.")
         read = "performance.getEntriesByType('resource').map((one) => one.name)"
         read += ".filter((one) => /boards.elo|insight|next|opponents/.test(one.split('/v1/')[1]))"
         page.until(f"{read}.length > 0")
@@ -189,6 +190,22 @@ def test_columns_are_sorted_both_ways_and_say_which_way(sliced: Running, browser
         page.go("/pools/cup?sort=nothing")
         page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
         assert page.violations() == []
+
+
+def test_rows_are_sorted_on_a_phone_by_columns_that_it_does_not_show(sliced: Running, browser: Browser) -> None:
+    pick = "document.querySelector('label.narrow select')"
+    with browser.page(sliced.url, "/pools/cup", width=390) as page:
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && {pick}.checkVisibility()")
+        assert page.evaluate(f"{pick}.value") == "rank"
+        page.evaluate(f"{pick}.value = 'games'; {pick}.dispatchEvent(new Event('change', {{ bubbles: true }})); undefined")
+        page.until("location.search === '?sort=games'")
+        page.go("/pools/cup?sort=rating")
+        page.until(f"{AGENTS} === 'dee,cem,bob,ann' && {pick}.value === 'rating'")
+        assert page.violations() == []
+        assert page.complaints() == []
+    with browser.page(sliced.url, "/pools/cup") as page:
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        assert page.evaluate(f"{pick}.checkVisibility()") is False
 
 
 def test_filters_choose_rows_of_a_slice(sliced: Running, browser: Browser) -> None:

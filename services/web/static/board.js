@@ -234,6 +234,16 @@ export class Board extends Component {
       ${sortable ? html`<button type="button" onClick=${pick}>${text}${sorted ? (rising ? " ↑" : " ↓") : ""}</button>` : text}</th>`;
   }
 
+  /** What rows are sorted by, as a field: a narrow window has no headings of the columns that it does not show. @param {any} look */
+  choices(look) {
+    if (this.rows.length > ALL_ROWS) return null;
+    const { column, rising } = this.sorting();
+    const names = Object.entries({ rank: "rank", name: "name", rating: "rating", change: look.change && "change", games: look.games && look.played.toLowerCase(), wins: look.results && "share won", last: look.last && "last active" }).filter(([, text]) => text);
+    const orders = names.flatMap(([name, text]) => [RISING.includes(name), !RISING.includes(name)].map((up) => ({ sort: up ? name : `-${name}`, text: `${text} ${up ? "↑" : "↓"}` })));
+    return html`<label class="pick narrow">Sort by <select value=${rising ? column : `-${column}`} onChange=${(/** @type {any} */ event) => go(withQuery({ sort: event.target.value === "rank" ? "" : event.target.value }))}>
+      ${orders.map(({ sort, text }) => html`<option key=${sort} value=${sort}>${text}</option>`)}</select></label>`;
+  }
+
   /** The column of the address, and whether the smallest is first. */
   sorting() {
     const [, minus, column] = /^(-?)(.*)$/.exec(this.props.sort ?? "") ?? [];
@@ -269,7 +279,7 @@ export class Board extends Component {
     const above = total > ALL_ROWS ? this.state.above + passed : 0;
     const below = total > ALL_ROWS ? Math.max(0, height + passed - above - rows.length * ROW) : 0;
     const heads = (/** @type {any} */ row, /** @type {number} */ i) => (total > ALL_ROWS && boundary < Infinity ? boundary > 0 && first + i === boundary : i > 0 && row.provisional && rows[i - 1] && !rows[i - 1].provisional);
-    return html`<table class="board" aria-rowcount=${total + 1} ref=${(/** @type {any} */ node) => (this.body = node)}>
+    return html`${this.choices(look)}<table class="board" aria-rowcount=${total + 1} ref=${(/** @type {any} */ node) => (this.body = node)}>
       <caption class="hidden">${this.props.caption}</caption>
       <thead><tr>${this.heading("rank", "Rank", "rank")}${this.heading("name", "Agent")}
         ${this.heading("rating", html`Rating${look.change ? html`<span class="narrow small">${look.change.toLowerCase()}</span>` : null}`, "number")}${look.change ? this.heading("change", look.change, "number wide change", sinceWhen(board)) : null}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}

@@ -12,12 +12,19 @@ const CHANGES = {
 /** @type {Record<string, string>} */
 const OWN = { banned: "was banned", unbanned: "was no longer banned", aliases: "got or lost games of other names", initial: "got another initial rating" };
 
-/** Something that changed ratings besides outcomes. mark: its letter on the curve. @typedef {{time: number, mark: string, says: string}} Event */
+/** Something that changed ratings besides outcomes. time: when the service got it. place: where it is on the curve, in its times. mark: its letter there. @typedef {{time: number, place: number, mark: string, says: string}} Event */
 
 /** The newest events of a history that change ratings, oldest first. @param {any} history @param {string} name What readers see as the agent's name. @returns {Event[]} */
 export function eventsOf(history, name) {
-  const said = (history.events ?? []).map((/** @type {any} */ event) => ({ time: event.time, says: told(event, name) })).filter((/** @type {any} */ one) => one.says);
+  const all = history.events ?? [];
+  const begin = all.filter((/** @type {any} */ event) => event.season && event.generation <= history.generation).pop(); // of the season that is shown
+  const said = all.map((/** @type {any} */ event) => ({ time: event.time, place: event === begin ? placeOf(event, history) : event.time, says: told(event, name) })).filter((/** @type {any} */ one) => one.says);
   return said.slice(-MOST_EVENTS).map((/** @type {any} */ one, /** @type {number} */ i) => ({ ...one, mark: String.fromCharCode(65 + i) }));
+}
+
+/** Where the beginning of a season is among the times of its games: before all of them, although games that arrive late can be older. @param {any} event @param {any} history @returns {number} */
+function placeOf({ time }, { source, points }) {
+  return source === "live" && points.length ? Math.min(time, points[0].time) : time;
 }
 
 /** @param {any} event @param {string} name @returns {string} Empty if no rating changed. */
@@ -30,7 +37,7 @@ function told({ changes, season, own = [] }, name) {
 /** What the letters on a curve mean. @param {{events: Event[], total?: number}} props */
 export function Events({ events, total = 0 }) {
   if (!events.length) return null;
-  return html`<ul class="events">${events.map(({ time, mark, says }) => html`<li key=${mark}><b>${mark}</b> ${date(time)}: <bdi>${says}</bdi></li>`)}
+  return html`<ul class="events">${events.map(({ time, place, mark, says }) => html`<li key=${mark}><b>${mark}</b> ${date(time)}: <bdi>${says}</bdi>${place < time ? `, with games from ${date(place)} on` : ""}</li>`)}
     ${total > events.length ? html`<li class="soft">${count(total - events.length, "other event")} of the pool, older or without an effect on ratings</li>` : null}</ul>`;
 }
 
@@ -70,7 +77,7 @@ export function curveOf(points, width, name, now, events) {
   return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Rating by ${name} from ${ratings[0].toFixed(1)} to ${ratings[ratings.length - 1].toFixed(1)} over ${points.length} points`}>
     ${ticks(low, high, 4).map((tick) => html`<g key=${tick}><line class="grid" x1="56" x2=${width - 12} y1=${y(tick)} y2=${y(tick)} /><text x="50" y=${y(tick) + 4} text-anchor="end">${tick}</text></g>`)}
     ${marks.map((time, i) => html`<text key=${i} x=${x(time)} y=${height - 8} text-anchor=${i ? "end" : "start"}>${day(time)}</text>`)}
-    ${events.filter(({ time }) => byTime && time >= Math.min(...times) && time <= Math.max(...times)).map(({ time, mark, says }) => html`<g key=${mark}><line class="event" x1=${x(time)} x2=${x(time)} y1="18" y2=${height - 30}><title>${`${mark}: ${says}`}</title></line><text class="strong" x=${x(time)} y="13" text-anchor="middle">${mark}</text></g>`)}
+    ${events.filter(({ place }) => byTime && place >= Math.min(...times) && place <= Math.max(...times)).map(({ place, mark, says }) => html`<g key=${mark}><line class="event" x1=${x(place)} x2=${x(place)} y1="18" y2=${height - 30}><title>${`${mark}: ${says}`}</title></line><text class="strong" x=${x(place)} y="13" text-anchor="middle">${mark}</text></g>`)}
     ${known.length > 1 ? html`<polygon class="band" points=${[...known.map((i) => at(i, points[i].high)), ...known.reverse().map((i) => at(i, points[i].low))].join(" ")} />` : null}
     <polyline class="curve" points=${points.map((point, i) => at(i, point.rating)).join(" ")} />
     ${typeof now?.low === "number" ? html`<line class="range" x1=${right + 8} x2=${right + 8} y1=${y(now.low)} y2=${y(now.high)} /><circle class="point" cx=${right + 8} cy=${y(now.rating)} r="4" />` : null}

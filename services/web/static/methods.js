@@ -147,6 +147,16 @@ export function ignoresCopies(method) {
   return ["maximal_lottery", "nash_average", "deviation"].includes(method);
 }
 
+/**
+ * What has to be known before ratings by a method are read: a few words for each, and the view that says more. Cycles and copies do not change some methods, so these have none.
+ * @param {string} method @param {any} insight @returns {{short: string, view: "cycles" | "copies"}[]}
+ */
+export function cautions(method, insight) {
+  if (ignoresCopies(method)) return [];
+  const copies = insight?.findings?.clones?.exact?.[0];
+  return [...(provenCycle(insight?.findings) ? [{ short: "proven cycles", view: /** @type {const} */ ("cycles") }] : []), ...(copies ? [{ short: `${whole(copies.length)} copies`, view: /** @type {const} */ ("copies") }] : [])];
+}
+
 /** @param {string} method @returns {string} One sentence: what the method answers; empty if unknown. */
 export function question(method) {
   return QUESTIONS[method] ?? "";

@@ -399,16 +399,16 @@ class Forecast extends Component {
       ${error ? html`<p class="trouble">${error}</p>` : null}
       ${met ? html`<div class="met">${best ? answered(name, other, met, best, expected(best)) : null}
         <p>${met.games ? html`They met ${count(met.games, "time")}: <bdi>${name}</bdi> won ${percent(met.wins / met.games, 0)}${met.draws ? `, drew ${percent(met.draws / met.games, 0)}` : ""}, a score of ${percent((met.wins + met.draws / 2) / met.games, 0)}.` : "They have not met."}</p></div>` : null}
-      ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${other}</bdi>. <i>Right so far</i> and <i>Log loss</i> are of all games of two agents of the pool, not of these two: a lower log loss is better.</caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th><th scope="col" class="number">Log loss</th></tr></thead>
+      ${answer ? html`<details class="more"><summary>All methods</summary><table><caption>Expected score against <bdi>${other}</bdi>. <i>Right so far</i> is the share of games with a winner in which the winner had the better chance. This and <i>Log loss</i>, of which a lower one is better, are of all games of two agents of the pool, not of these two.</caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th><th scope="col" class="number">Log loss</th></tr></thead>
         <tbody>${methods.map((one) => html`<tr key=${one.method} class=${unseen(met, expected(one)) ? "unseen" : undefined}><th scope="row">${title(one.method)}${unseen(met, expected(one)) ? html` <span class="small one">${UNSEEN}</span>` : null}</th><td class="number">${expected(one) === null ? "–" : percent(expected(one))}</td><td class="number">${right(one) ?? "–"}${one.records[0].enough ? null : ` (${count(one.records[0].pairs, "result")})`}</td><td class="number">${loss(one) < Infinity ? loss(one).toFixed(4) : "–"}</td></tr>`)}</tbody></table></details>
         ${reason ? html`<p class="soft">No probability: ${reason}.</p>` : null}
         ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games: ${Object.values(answer.without)[0]}.</p>`}` : null}</section>`;
   }
 }
 
-/** The share of wins that a method forecast; undefined if it forecast too few, or none was decided. @param {any} method @returns {string | undefined} */
+/** The share of the games with a winner in which a method gave the winner the better chance; undefined if it forecast too few, or none was decided. @param {any} method @returns {string | undefined} */
 function right({ records: [record] }) {
-  return record.enough && record.wins_predicted !== null ? `${percent(record.wins_predicted)} of wins` : undefined;
+  return record.enough && record.wins_predicted !== null ? percent(record.wins_predicted) : undefined;
 }
 
 /** Mean log loss of a method's forecasts; infinite if there are too few to compare it. @param {any} method @returns {number} */
@@ -429,7 +429,7 @@ function answered(name, other, met, best, expected) {
   const by = `${title(best.method)}${loss(best) < Infinity ? `, which forecasts best so far (${bestBy(best.records[0])})` : ""}`;
   const how = likely < LIKELY ? "would more likely" : "would probably";
   const says = likely < EVEN ? html`It would be an even game: <bdi>${name}</bdi> scores ${percent(score, 0)}` : html`<bdi>${first}</bdi> ${how} beat <bdi>${second}</bdi>: ${blind ? "its score so far is" : "expected score"} ${percent(likely, 0)}`;
-  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${by}${loss(best) < Infinity ? "," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${by}${right(best) ? `: ${right(best)} were right` : ""}.`}</p>`;
+  return html`<p class="headline">${says}.</p><p class="soft">${blind ? html`By their games. ${by}${loss(best) < Infinity ? "," : ""} expects ${percent(expected, 0)} for <bdi>${name}</bdi>, ${UNSEEN}.` : html`By ${by}${right(best) ? `. It gave the winner the better chance in ${right(best)} of the games with a winner` : ""}.`}</p>`;
 }
 
 /** What a rating is the sum of. It is asked for by a click or a link, because a solved method is solved again for it. @extends Asked */

@@ -2,7 +2,7 @@
 import { ask, Live, poolUrl, search } from "../api.js";
 import { Sparkline } from "../chart.js";
 import { ago, count, nameOf, placer, shower, today, whole, wordOf } from "../format.js";
-import { leading, title } from "../methods.js";
+import { cautions, leading, title } from "../methods.js";
 import { follow, go, withQuery } from "../nav.js";
 import { Empty, Name, poolPath } from "../parts.js";
 import { State } from "../state.js";
@@ -134,6 +134,7 @@ class PoolCard extends Live {
     const { view } = this.props;
     /** @type {Record<string, [string, number]>} */
     const feeds = view.head ? { boards: [poolUrl(view.pool, "/boards", { count: LEADERS + 1 }), 5] } : {};
+    if (this.value("boards")) feeds.insight = [poolUrl(view.pool, "/insight"), 30];
     return feeds;
   }
 
@@ -160,11 +161,13 @@ class PoolCard extends Live {
     const hasMore = rows.length > LEADERS && rows[LEADERS].rank === rows[LEADERS - 1].rank;
     const shown = board ? shower(board.rows.map((/** @type {any} */ row) => row.rating), board.extra?.tie_tolerance ?? 0) : null;
     const day = today(current?.last_day);
+    const care = board ? cautions(board.method, this.value("insight")) : [];
     const age = head?.pool_time ? Date.now() / 1000 - head.pool_time : null;
     return html`<section class="card pool"><header><h2><a href=${poolPath(view.pool)}><bdi>${view.pool}</bdi></a></h2>${view.label ? html`<span class="tag">${view.label}</span>` : null}</header>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${board?.reason ? html`<p class="soft">Not enough outcomes for ranks yet.</p>` : board?.rows.length ? html`<ol class="leaders" aria-label=${`Leaders by ${title(board.method)}`}>${rows.slice(0, LEADERS).map((/** @type {any} */ row) => html`<li key=${row.agent}><span class="place">${place(row)}</span> <${Name} pool=${view.pool} row=${row} /><span class="number">${shown?.(row.rating)}</span></li>`)}${hasMore ? html`<li class="soft"><span class="place">${place(rows[LEADERS])}</span> and others</li>` : null}</ol>
-        <div class="under"><p class="soft">by ${title(board.method)}</p>${this.state.curve.length > 1 ? html`<${Sparkline} values=${this.state.curve} label=${`Rating of ${this.state.name} over time, by ${title(this.state.by)}`} />` : null}</div>` : html`<p class="soft">${head ? "No board yet." : "No outcomes yet."}</p>`}
+        <div class="under"><p class="soft">by ${title(board.method)}</p>${this.state.curve.length > 1 ? html`<${Sparkline} values=${this.state.curve} label=${`Rating of ${this.state.name} over time, by ${title(this.state.by)}`} />` : null}</div>
+        ${care.length ? html`<p class="soft">Read with care: ${care.map(({ short, view: says }, i) => html`${i ? ", " : null}<a key=${says} href=${`${poolPath(view.pool)}?view=${says}`}>${short}</a>`)}</p>` : null}` : html`<p class="soft">${head ? "No board yet." : "No outcomes yet."}</p>`}
       ${head ? html`<p class="soft facts-line">${count(head.outcomes, wordOf(view.kind))}${day ? ` (${day})` : ""} · ${count(head.agents, "agent")}${age === null || age < 0 ? "" : ` · newest ${ago(age)}`}</p>` : null}</section>`;
   }
 }

@@ -2,7 +2,7 @@
 import { Live, boardUrl, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, date, nameOf, some, today, whole, wordOf } from "../format.js";
-import { computed, cycleSays, disputedSays, ignoresCopies, isProven, leading, levelOf, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
+import { cautions, computed, cycleSays, disputedSays, isProven, leading, levelOf, ordersOf, preferred, provenCycle, question, ranksHold, title } from "../methods.js";
 import { follow, go, query, withQuery } from "../nav.js";
 import { Past, Times, said } from "../past.js";
 import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
@@ -34,6 +34,7 @@ const LOADERS = {
 const OF_THE_PAST = ["board", "intervals", "methods"]; // views that read boards alone, which are kept; findings and records are of now
 const OF_FINDINGS = ["methods", "wins", "cycles", "copies", "forecasts", "insight"]; // views that read the findings
 const FIRST_SEASON = "first";
+const FIRST_ROWS = 100; // of a board, whose ranks are called settled or not: as many as the leaderboard reads at once
 const FILTERS = ["country", "organisation", "tag", "min_games"];
 
 /** @extends Live */
@@ -53,9 +54,18 @@ export default class PoolPage extends Live {
     if (!chosen.embed) feeds.slices = [poolUrl(pool, "/slices"), 10];
     if (!chosen.embed || chosen.season) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
     feeds.folding = [poolUrl(pool), 5];
+    const surer = part ? undefined : this.surer();
+    if (surer) feeds.surer = [boardUrl(pool, surer, {}, { count: FIRST_ROWS }), 30];
     if (!chosen.slice) feeds.insight = [poolUrl(pool, "/insight"), 5];
     else if (this.value("slices") && (!part || OF_FINDINGS.includes(this.view()))) feeds.insight = [poolUrl(pool, "/insight", { slice: part?.name }), part ? 30 : 5]; // that of a slice is computed for the request
     return feeds;
+  }
+
+  /** The method that says how sure ranks are, where the rows that are shown have no intervals of ranks. @returns {string | undefined} */
+  surer() {
+    const { board } = this.rows ?? {};
+    if (!board || this.view() !== "board" || typeof board.settled_ranks === "number" || !board.rows.some((/** @type {any} */ row) => row.rank !== null)) return undefined;
+    return preferred(this.value("boards").boards.filter((/** @type {any} */ one) => one.rows.some(hasRanks)).map((/** @type {any} */ one) => one.method))[0];
   }
 
   /** @returns {keyof typeof VIEWS} */
@@ -117,7 +127,7 @@ export default class PoolPage extends Live {
     const isEmpty = ![...list.boards, board].some((/** @type {any} */ one) => one?.rows.length); // a method that does not apply has no rows in any pool
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
         <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} past=${!keeps ? "" : season ? "final" : chosen.at ? "a board of the past" : ""} error=${this.failure()} />
-        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, wordOf(kind))}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${count(head.outcomes, wordOf(kind))}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+        ${season && keeps ? html`<p class="soft">Season <b><bdi>${season.name}</bdi></b>: ${season.outcomes === null ? "" : `${count(season.outcomes, wordOf(kind))}, which `}${arrived(season)}</p>` : head ? html`<p class="soft">${keeps && chosen.at ? "Now: " : null}${this.hasSeasons() ? html`Season <b><bdi>${head.season}</bdi></b>, which runs: ` : null}${count(head.outcomes, wordOf(kind))}${list.last_day ? ` (${today(list.last_day)})` : ""} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!season && (!board || isEmpty) ? head?.outcomes ? html`<p class="notice" role="status">The first boards are being solved.</p>` : html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
@@ -145,7 +155,7 @@ export default class PoolPage extends Live {
     const back = html`<a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a>`;
     return html`${past && (season || at) ? html`<p class="notice">${season ? "Final boards, at the end of" : "Boards at"} ${past}. ${back}</p>` : past ? html`<p class="notice">This view has the games of now only, not those of ${past}. ${back} <a href=${withQuery({ view: "" })} onClick=${follow}>Leaderboard of ${past}</a></p>` : null}
       ${chosen.slice && !slice ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
+      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone${past ? "" : html`, by ${part.methods.map(title).join(", ")}`}. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
   }
 
   /** @param {string} view @param {string} kind */
@@ -154,10 +164,21 @@ export default class PoolPage extends Live {
     return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "", target: "", start: "", shape: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
   }
 
+  /** The seasons that ended, with their final boards. @returns {any[]} */
+  ended() {
+    return (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ one) => one.boards.length);
+  }
+
+  /** Whether a season of the pool ended. The head says so before seasons are read. */
+  hasSeasons() {
+    const { head } = this.value("boards").pool;
+    return this.value("seasons") ? this.ended().length > 0 : Boolean(head && head.season !== FIRST_SEASON);
+  }
+
   /** The chosen season, if it ended. @returns {any} Undefined without one. */
   season() {
     const { query: chosen } = this.props;
-    return chosen.season && (this.value("seasons")?.seasons ?? []).find((/** @type {any} */ one) => one.name === chosen.season && one.boards.length);
+    return chosen.season && this.ended().find((one) => one.name === chosen.season);
   }
 
   /** The chosen slice and its methods; undefined without one. @returns {{name: string, methods: string[], outcomes: number} | undefined} */
@@ -182,8 +203,7 @@ export default class PoolPage extends Live {
   /** @param {{board: any, main: any, boards: any[], head: any, part: any}} shown */
   leaderboard({ board, main, boards, head, part }) {
     const { pool, query: chosen } = this.props;
-    const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
-    const hasSeasons = seasons.length || (!this.value("seasons") && head && head.season !== FIRST_SEASON);
+    const seasons = this.ended();
     const past = chosen.season || chosen.at;
     const word = wordOf(this.value("boards").pool.kind);
     const of = JSON.stringify([board.method, part?.name, FILTERS.map((name) => chosen[name])]);
@@ -192,14 +212,14 @@ export default class PoolPage extends Live {
       ${unanswered.length && !chosen.embed ? html`<p class="soft small">Not applicable here: ${unanswered.map((one, i) => html`${i ? ", " : ""}<a key=${one.method} href=${withQuery({ method: one.method })} onClick=${follow} title=${one.error}>${title(one.method)}</a>`)}</p>` : null}
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
         ${this.slices()}
-        ${hasSeasons && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
-          <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
+        ${this.hasSeasons() && !chosen.embed ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
+          <option value="">${head ? `${head.season} (now)` : "now"}</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} method=${past ? undefined : board.method} slice=${past ? undefined : part?.name} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
       <p class="question" data-method=${board.method}>${question(board.method)}</p>
       ${board.error && !past ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
       ${past || (chosen.slice && !this.value("slices")) ? null : this.about({ slice: part?.name })}
       ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
-      ${past ? html`<${Past} pool=${pool} head=${head} word=${word} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
+      ${past ? html`<${Past} pool=${pool} head=${head} word=${word} method=${board.method} season=${chosen.season} at=${chosen.at} slice=${chosen.slice} onUnrated=${(/** @type {string} */ method) => this.pass(method)} />` : chosen.slice && !this.value("slices") ? html`<p class="soft" role="status">${this.unread()}</p>` : html`<div class="over-rows"><${Findings} poll=${part ? undefined : this.polls.insight} main=${main.method} method=${board.method} surer=${this.surer() === this.value("surer")?.method ? this.value("surer") : null} board=${this.rows?.of === of ? this.rows.board : null} /><${Filters} query=${chosen} /></div><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} onAnswer=${(/** @type {any} */ page) => this.answer(page, of)} />`}
       <${Footer} pool=${pool} board=${board} head=${head} word=${word} chosen=${chosen} slice=${past ? chosen.slice : part?.name} />`;
   }
 }
@@ -238,11 +258,11 @@ function troubled(board) {
 
 /**
  * What has to be known to read a board, from the findings, which can come long after the rows. It is one line of a fixed height, so nothing moves when they come; a click shows the sentences above the rows.
- * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string, board: any}} props poll: of the findings. main: the method that leads the page. board: the first rows, or null.
+ * @param {{poll: import("../api.js").Poll | undefined, main: string, method: string, surer: any, board: any}} props poll: of the findings. main: the method that leads the page. surer: the first rows of the board that says how sure ranks are, if this one does not. board: the first rows, or null.
  */
-function Findings({ poll, main, method, board }) {
+function Findings({ poll, main, method, surer, board }) {
   const insight = poll?.value;
-  const found = [settled(board), ...(ignoresCopies(method) ? [] : [cyclic(insight), copied(insight)]), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
+  const found = [settled(board) ?? unsure(method, surer), ...cautions(method, insight).map(({ short, view }) => ({ short, says: (view === "cycles" ? cyclic : copied)(insight), warns: true })), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
   const unread = poll?.error && !insight ? html`<span class="soft">Findings cannot be read: ${poll.error.status ? `the service answered ${poll.error.status}` : "no answer"}.</span>` : null;
   const care = found.findIndex((one) => one.warns);
   return html`<div class="findings-line">${found.length ? html`<details class="proof"><summary class="soft">${found.map((one, i) => html`${i ? " · " : null}<span key=${one.short} class=${one.warns ? "warns" : undefined}>${i === care ? html`<span class="wide">Read with care: </span>` : null}${one.short}</span>`)}</summary>
@@ -258,9 +278,25 @@ function settled(board) {
   const of = `of ${rows.length < total ? "the first " : ""}${whole(rows.length)} ranks`;
   return {
     short: `${certain ? whole(certain) : "none"} ${of} settled`,
-    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have.${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ view: "intervals" })} onClick=${follow}>How sure</a>`,
+    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have.${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ method: board.method, view: "intervals" })} onClick=${follow}>How sure</a>`,
     warns: false,
   };
+}
+
+/** How many ranks are settled by another method, where this one does not say it. @param {string} method @param {any} surer The first rows by the other method; null if there are none. @returns {Finding} */
+function unsure(method, surer) {
+  const counted = settled(surer);
+  if (!counted) return null;
+  return {
+    short: `${counted.short} by ${title(surer.method)}`,
+    says: html`${title(method)} does not say which of its ranks are settled. By ${title(surer.method)}: ${counted.says}`,
+    warns: false,
+  };
+}
+
+/** Whether an interval of ranks is beside a rank. @param {any} row */
+function hasRanks(row) {
+  return typeof row.rank_low === "number";
 }
 
 /** How a method differs from the leading one in this pool. @param {any} insight @param {string} main @param {string} method @returns {Finding} */
@@ -281,17 +317,16 @@ function thin(insight, method) {
   return { short: `${whole(found.agents.length)} weakly connected`, says: html`Weakly connected agents among the first ${found.of}: ${some(found.agents.map((/** @type {string} */ agent) => nameOf(agent, insight)))}. Few games link them to the others.`, warns: true };
 }
 
-/** @param {any} insight @returns {Finding} */
+/** What a proven cycle means for the rows. @param {any} insight */
 function cyclic(insight) {
-  const cycle = provenCycle(insight?.findings);
-  const says = cycleSays(cycle, (agent) => nameOf(agent, insight));
-  return cycle ? { short: "proven cycles", says: html`<bdi>${says}</bdi>: no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`, warns: true } : null;
+  const says = cycleSays(provenCycle(insight.findings), (agent) => nameOf(agent, insight));
+  return html`<bdi>${says}</bdi>: no order of agents can show <a href=${withQuery({ view: "cycles" })} onClick=${follow}>cycles</a>.`;
 }
 
-/** @param {any} insight @returns {Finding} */
+/** What copies mean for the rows. @param {any} insight */
 function copied(insight) {
-  const copies = insight?.findings?.clones?.exact?.[0];
-  return copies ? { short: `${whole(copies.length)} copies`, says: html`${some(copies.map((/** @type {string} */ agent) => nameOf(agent, insight)))} have equal results: <a href=${withQuery({ view: "copies" })} onClick=${follow}>copies</a> change ratings that average over opponents.`, warns: true } : null;
+  const [copies] = insight.findings.clones.exact;
+  return html`${some(copies.map((/** @type {string} */ agent) => nameOf(agent, insight)))} have equal results: <a href=${withQuery({ view: "copies" })} onClick=${follow}>copies</a> change ratings that average over opponents.`;
 }
 
 /** The rows around one agent. @extends Live */
@@ -360,7 +395,7 @@ function Notes({ board }) {
   }
   if (intervals?.kind === "none") notes.push(`no intervals: ${intervals.why_not}`);
   else if (intervals) {
-    const ranks = (board.rows ?? []).some((/** @type {any} */ row) => typeof row.rank_low === "number");
+    const ranks = (board.rows ?? []).some(hasRanks);
     notes.push(`${intervalsOf(intervals)}${intervals.of ? ` of ${intervals.of},` : ""} ${computed(intervals.kind)}${intervals.replicates ? `, computed ${intervals.replicates} times` : ""}. They assume ${intervals.assumes}.${ranks && isProven(intervals) ? ` ${ranksHold(intervals)}` : ""}`);
   }
   if ((board.rows ?? []).some(isOneSided)) notes.push("An interval that ends at its rating lies on one side of it: hardly any draw or refit was on the other side.");

@@ -66,7 +66,7 @@ function believe(insight, rated) {
   const unbeaten = ["maximal_lottery", "nash_average"].filter((name) => rated.includes(name)).map(title);
   const text = [
     copies ? `${some(copies.map(named))} have equal results. Ratings that average over opponents count each of these, and lotteries and Nash averages count them once.` : "",
-    cyclic || copies ? `For who cannot be beaten, believe ${unbeaten.length ? unbeaten.join(" or ") : "a maximal lottery or a Nash average, which this pool does not have"}.` : "Where two methods differ, look at the intervals: their order is often not settled there.",
+    cyclic || copies ? unbeaten.length ? `Who cannot be beaten is answered by ${unbeaten.join(" and ")}.` : "Who cannot be beaten is answered by a maximal lottery or a Nash average, which this pool does not have." : "Where two methods differ, look at the intervals: their order is often not settled there.",
   ].filter(Boolean).join(" ");
   const best = bestForecasts(found.prequential?.forecasts);
   return html`<span class="line"><b>Which one to believe.</b> ${order} ${text} For the chance to win a game, believe the method whose <a href=${forecasts} onClick=${follow}>forecasts</a> were best${best ? `, which is ${title(best.method)} here (${bestBy(best)}${hasShapes(found.prequential.forecasts) ? ` of ${shapeTitle(best.shape)}` : ""})` : ""}.</span>`;
