@@ -39,9 +39,14 @@ def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, 
     lacking = sum(one.result.status is Status.NOT_RUN for one in seen)
     counts = _counts([one.result.count(kind) for one in seen for kind in _KINDS])
     print(f"\nItems of this run: {len(seen)}; {counts}" + f"; {lacking} without input" * bool(lacking))
+    if any(one.result.size == "quick" for one in seen):
+        print("Sizes are small (--quick, the default): random statements are tried on few trials, and some are compared by --full alone.")
     results = [result for paper in PAPERS for result in results_of(paper, where).values()]
-    without = sum(result is None or result.status is Status.NOT_RUN for result in results)
-    print(f"Pages: {where}; {without} of their {len(results)} items are not run")
+    absent = sum(result is None for result in results)
+    without = sum(result is not None and result.status is Status.NOT_RUN for result in results)
+    print(
+        f"Pages: {where}; of their {len(results)} items, {without} lack their input" + f", {absent} were not asked for yet" * bool(absent)
+    )
     return int(wrong > 0)
 
 

@@ -9,14 +9,15 @@ from benchmarks.papers.run import Status, Stored, read_result
 
 _SUMMARY_HEAD: Final = """# The papers, reproduced
 
-The methods come from five papers. This page says how many of their printed values we reproduce. The page of a paper has every table and
-figure, with the printed value, ours, and whether they match. A command in a clone of the project computes them; a test compares the pages
-with the stored results.
+The methods come from five papers. This page says how many of their numbers and statements we reproduce. The page of a paper has its
+tables and figures: what the paper says, what we find, and whether they match. A command in a clone of the project computes them; a test
+compares the pages with the stored results.
 
 ```sh
 scripts/bootstrap                                       # once: .venv with everything (2.4 GB)
-.venv/bin/equirank papers vase/figure-2                 # one table or figure, in seconds; prints where its picture is
-.venv/bin/equirank papers --quick                       # all in small sizes, at most five minutes
+.venv/bin/equirank papers vase/figure-2                 # one table or figure in small size, in seconds; prints where its picture is
+.venv/bin/equirank papers vase/figure-2 --full          # the same in full size
+.venv/bin/equirank papers                               # all in small sizes (--quick), at most five minutes
 .venv/bin/equirank papers --full --output docs/papers   # all in full size, into these pages (make papers)
 ```
 
@@ -33,22 +34,34 @@ The first seed of the item becomes 5, and its other seeds follow. Results of a s
 never replace the committed ones. For an item without seeds, the command says that it draws nothing at random. A statement that fails with
 the other seed is a *no*, and the command ends with status 1.
 
-| paper | items | compared values | match | within noise | no, explained | no, other input | no | items not run |
+| paper | items | compared rows | match | within noise | no, explained | no, other input | no | items without input |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 _SUMMARY_END: Final = """
-- *Match*: equal to the tolerance in the table, or the paper's statement holds.
+- *Compared rows*: what the paper says is a number that it prints, a statement, or what an equation or a theorem of it implies for our
+  input, such as a sum that has to be 0. The column *the paper* has it. A statement counts as much as a number.
+- *Match*: equal to the tolerance in the table, or the paper's statement holds. In small size, a random statement is tried on few trials,
+  and some are compared in full size alone.
 - *Within noise*: the experiment is random, and the difference is at most the noise in the table.
-- *No, explained*: the printed value does not follow from the paper's definitions or data, and ours is the value that the stated reason
-  predicts.
+- *No, explained*: the printed value does not follow from the paper's definitions or data, or follows only from a choice that the paper does
+  not state, such as a precision, a rule for ties, or where an iteration ends. Ours is the value that the stated reason predicts.
 - *No, other input*: a value or a statement of the paper that is another one on our input. The paper's input is not public, so nothing
   follows for or against the paper. It counts as not reproduced.
-- *Items not run*: their input is not public, or was not on the machine. The page of the paper says which.
+- *Items without input*: it is not public, or was not on the machine. The page of the paper says which.
 
-Which rating predicts real games best: [the scoreboard](scoreboard.md).
+**Input outside of the project.** Table 2 of soft Condorcet optimization reads `data/preflib_sco.tar.xz` below the folder that the
+environment variable `EQUIRANK_SHARED` names. It is an archive of a folder `preflib` with the strict profiles of PrefLib (preflib.org),
+files `*.soc` and `*.soi` under their own names. Without it this item says that it is not run, and all others run.
 
-Why the pages are built like this: [decision 75](../decisions/0075-papers.md).
+Which rating predicts games best, on three histories of football and three drawn ones: {scoreboard}.
+
+Why the pages are built like this: {decision}.
 """
+_ABSENT: Final = """
+{count} of these items were not asked for yet, and have no results here.
+"""
+_OTHER_PAGES: Final = {"scoreboard": ("the scoreboard", "scoreboard.md"), "decision": ("decision 75", "../decisions/0075-papers.md")}
+"""Text and address of each page that is only in docs/papers."""
 _OLDER: Final = """
 The last line of an item says which commit computed it. Code of a later commit may give another value. The command computes again what
 other code computed, and `equirank papers --pages --output docs/papers` lists it."""
@@ -66,7 +79,13 @@ def write_pages(papers: Sequence[Paper], folder: Path, seed: int | None = None) 
 
 def summary_page(papers: Sequence[Paper], folder: Path) -> str:
     """README.md: one row for each paper."""
-    return _SUMMARY_HEAD + "".join(_summary_row(paper, results_of(paper, folder)) for paper in papers) + _SUMMARY_END
+    results = [results_of(paper, folder) for paper in papers]
+    absent = sum(result is None for one in results for result in one.values())
+    rows = "".join(map(_summary_row, papers, results))
+    others = {
+        name: f"[{text}]({link})" if (folder / link).exists() else f"{text} in docs/papers" for name, (text, link) in _OTHER_PAGES.items()
+    }
+    return _SUMMARY_HEAD + rows + (_ABSENT.format(count=absent) if absent else "") + _SUMMARY_END.format(**others)
 
 
 def paper_page(paper: Paper, folder: Path, seed: int | None = None) -> str:
@@ -84,7 +103,8 @@ def results_of(paper: Paper, folder: Path) -> dict[str, Stored | None]:
 def _summary_row(paper: Paper, results: dict[str, Stored | None]) -> str:
     done = [result for result in results.values() if result is not None and result.status is Status.DONE]
     counts = [sum(result.count(match) for result in done) for match in (Match.YES, Match.NOISE, Match.EXPLAINED, Match.OTHER, Match.NO)]
-    cells = [f"[{paper.title}]({paper.name}.md)", len(results), sum(counts), *counts, len(results) - len(done)]
+    lacking = sum(result is not None and result.status is Status.NOT_RUN for result in results.values())
+    cells = [f"[{paper.title}]({paper.name}.md)", len(results), sum(counts), *counts, lacking]
     return _row(cells)
 
 
@@ -136,7 +156,7 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 def _table(values: Sequence[Value]) -> str:
     rows = [(one.label, one.printed or "–", one.ours, str(one.match), one.why) for one in values]
-    head = "| value | printed | ours | match | reason or tolerance |\n| --- | --- | --- | --- | --- |\n"
+    head = "| value | the paper | ours | match | reason or tolerance |\n| --- | --- | --- | --- | --- |\n"
     return head + "".join(map(_row, rows))
 
 

@@ -80,8 +80,9 @@ def prompts(_: Run) -> Output:
     ]
     note = """The paper prints the scores of the prompts as an image (figure 17), which we do not have. These votes are reconstructed: they
 are one of 50 profiles that have all printed scores of approval, Borda, plurality, Copeland, Kemeny-Young and Schulze. These six are equal
-by construction, so they are not compared. Prompts 4, 5 and 7 form a cycle of equal margins. The Nash average of the prompts needs the
-scores, and is not run."""
+by construction, so they are not compared. Prompts 4, 5 and 7 form a cycle of equal margins: ranked pairs orders them by its rule for
+ties, which the paper does not state, so their printed scores of ranked pairs (0, 1 and 1) are not compared. The Nash average of the
+prompts needs the scores, and is not run."""
     return Output(values, note=note)
 
 

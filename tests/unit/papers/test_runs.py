@@ -180,15 +180,25 @@ def test_the_command_and_the_pages_count_the_same_items_as_not_run(tmp_path, mon
     paper = a_paper(*items, ("three", lambda run: Output([equal("x", 1, run.shared("data/x.csv"))])))
     for module in ("registry", "command"):
         monkeypatch.setattr(f"benchmarks.papers.{module}.PAPERS", (paper,))
-    for name, counts, not_run in (
-        ("toys/one", "Items of this run: 1; 1 yes", 2),
-        ("toys/three", "Items of this run: 1; 0 yes; 1 without input", 2),
-        ("toys/two", "Items of this run: 1; 1 yes", 1),
+    for name, counts, (lacking, absent) in (
+        ("toys/one", "Items of this run: 1; 1 yes", (0, 2)),
+        ("toys/three", "Items of this run: 1; 0 yes; 1 without input", (1, 1)),
+        ("toys/two", "Items of this run: 1; 1 yes", (1, 0)),
     ):
         reproduce([name], quick=True, folder=tmp_path)
-        assert capsys.readouterr().out.splitlines()[-2:] == [counts, f"Pages: {tmp_path}; {not_run} of their 3 items are not run"]
-        assert (tmp_path / "toys.md").read_text().lower().count("not run") == not_run
-        assert f"| 0 | {not_run} |\n" in (tmp_path / "README.md").read_text()
+        lines, page, summary = (
+            capsys.readouterr().out.splitlines(),
+            (tmp_path / "toys.md").read_text(),
+            (tmp_path / "README.md").read_text(),
+        )
+        assert counts in lines
+        assert lines[-1] == f"Pages: {tmp_path}; of their 3 items, {lacking} lack their input" + f", {absent} were not asked for yet" * (
+            absent > 0
+        )
+        assert (page.count("Not run: needs"), page.count("Not run yet.")) == (lacking, absent)
+        assert f"| 0 | {lacking} |\n" in summary
+        assert (f"\n{absent} of these items were not asked for yet" in summary) == (absent > 0)
+        assert "](scoreboard.md)" not in summary, "the folder has no such page"
 
 
 def test_pages_are_written_without_computing(tmp_path, monkeypatch):
@@ -311,8 +321,10 @@ def test_a_seed_replaces_the_first_one_and_its_results_have_a_folder_of_their_ow
 
 
 def test_every_generator_of_the_papers_takes_its_seed_from_the_run():
-    """A constant seed in an item would be the same with `--seed`. The one of `noise_of_three` resamples a result for its noise."""
+    """A constant seed in an item would be the same with `--seed`. Those of `noise_of_three` and `chance_of_all` resample a result."""
     sources = (running.ROOT / "benchmarks/papers").rglob("*.py")
     constant = re.compile(r"default_rng\(\[?\d|seed=\d")
     found = [line.strip() for source in sources for line in source.read_text().splitlines() if constant.search(line)]
-    assert sorted(line.split("(")[0] for line in found) == ["found = soft_condorcet_sgd", "means = np.random.default_rng"]
+    assert sorted(line.split("(")[0] for line in found) == [
+        "found = soft_condorcet_sgd", "means = np.random.default_rng", "rng, runs = np.random.default_rng",
+    ]  # fmt: skip

@@ -23,6 +23,14 @@ def test_means_of_three_equal_runs_have_no_noise():
     assert 0 < warmup.noise_of_three(np.array([1, 1, 1, 100])) < 100
 
 
+def test_high_means_of_rows_that_share_their_runs_are_one_chance_and_not_one_for_each_row():
+    steps = np.tile(np.repeat([10, 1000], (90, 10)), (4, 1))
+    same, other = (warmup.chance_of_all(steps, [1000.0] * 4, shared=shared) for shared in (True, False))
+    assert same == pytest.approx(0.1**3, rel=0.4)
+    assert other < 1e-4
+    assert warmup.chance_of_all(steps, [10.0] * 4, shared=True) == 1.0
+
+
 @pytest.mark.parametrize("matched", [False, True])
 def test_contests_have_four_different_agents_in_the_order_of_their_performances(matched):
     skills = np.arange(20) * 1_000.0
