@@ -37,7 +37,7 @@ function told({ changes, season, own = [] }, name) {
 /** What the letters on a curve mean. @param {{events: Event[], total?: number}} props */
 export function Events({ events, total = 0 }) {
   if (!events.length) return null;
-  return html`<ul class="events">${events.map(({ time, place, mark, says }) => html`<li key=${mark}><b>${mark}</b> ${date(time)}: <bdi>${says}</bdi>${place < time ? `, with games from ${date(place)} on` : ""}</li>`)}
+  return html`<ul class="events">${events.map(({ time, place, mark, says }) => html`<li key=${mark}><b>${mark}</b> ${date(time)}: <bdi>${says}</bdi>${date(place) === date(time) ? "" : `, with games of the agent from ${date(place)} on`}</li>`)}
     ${total > events.length ? html`<li class="soft">${count(total - events.length, "other event")} of the pool, older or without an effect on ratings</li>` : null}</ul>`;
 }
 
