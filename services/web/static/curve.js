@@ -22,9 +22,9 @@ export function eventsOf(history, name) {
   return said.slice(-MOST_EVENTS).map((/** @type {any} */ one, /** @type {number} */ i) => ({ ...one, mark: String.fromCharCode(65 + i) }));
 }
 
-/** Where the beginning of a season is among the times of its games: before all of them, although games that arrive late can be older. @param {any} event @param {any} history @returns {number} */
+/** Where the beginning of a season is among the times of its games: before all of them, although games that arrive late can be older, and come after newer ones. @param {any} event @param {any} history @returns {number} */
 function placeOf({ time }, { source, points }) {
-  return source === "live" && points.length ? Math.min(time, points[0].time) : time;
+  return source === "live" && points.length ? Math.min(time, ...points.map((/** @type {any} */ point) => point.time)) : time;
 }
 
 /** @param {any} event @param {string} name @returns {string} Empty if no rating changed. */
