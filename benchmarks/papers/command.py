@@ -40,7 +40,7 @@ def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, 
     counts = _counts([one.result.count(kind) for one in seen for kind in _KINDS])
     print(f"\nItems of this run: {len(seen)}; {counts}" + f"; {lacking} without input" * bool(lacking))
     if any(one.result.size == "quick" for one in seen):
-        print("Sizes are small (--quick, the default): random statements are tried on few trials, and some are compared by --full alone.")
+        print("Sizes are small (--quick, the default): random statements are tried on few trials, and some rows need --full.")
     results = [result for paper in PAPERS for result in results_of(paper, where).values()]
     absent = sum(result is None for result in results)
     without = sum(result is not None and result.status is Status.NOT_RUN for result in results)

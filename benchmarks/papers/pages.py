@@ -51,7 +51,7 @@ _SUMMARY_END: Final = """
 
 **Input outside of the project.** Table 2 of soft Condorcet optimization reads `data/preflib_sco.tar.xz` below the folder that the
 environment variable `EQUIRANK_SHARED` names. It is an archive of a folder `preflib` with the strict profiles of PrefLib (preflib.org),
-files `*.soc` and `*.soi` under their own names. Without it this item says that it is not run, and all others run.
+files `*.soc` and `*.soi` under their own names. Without it, this item is not run.
 
 Which rating predicts games best, on three histories of football and three drawn ones: {scoreboard}.
 

@@ -152,6 +152,7 @@ def test_the_begin_of_a_season_is_before_all_of_its_games(played: Running, brows
         assert placed(generation=1) == [100.0, 500.0], "the newer season is not served yet"
         assert placed(source="solved") == [500.0, 500.0], "solves have the times of the service"
         assert placed(points=[{"time": 600.0}]) == [500.0, 500.0], "older games are not kept"
+        assert placed(points=[{"time": 600.0}, {"time": 50.0}]) == [500.0, 50.0], "points are in the order of the log, not of their times"
 
 
 def test_an_agent_has_a_card_that_is_saved_as_a_picture(played: Running, browser: Browser) -> None:

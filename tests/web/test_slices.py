@@ -201,6 +201,8 @@ def test_rows_are_sorted_on_a_phone_by_columns_that_it_does_not_show(sliced: Run
         page.until("location.search === '?sort=games'")
         page.go("/pools/cup?sort=rating")
         page.until(f"{AGENTS} === 'dee,cem,bob,ann' && {pick}.value === 'rating'")
+        page.go("/pools/cup?sort=-change")
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee' && {pick}.value === 'rank'")
         assert page.violations() == []
         assert page.complaints() == []
     with browser.page(sliced.url, "/pools/cup") as page:

@@ -279,6 +279,28 @@ def test_a_board_says_how_many_ranks_are_settled(played: Running, browser: Brows
         assert page.complaints() == []
 
 
+def test_a_method_that_has_settled_ranks_is_never_said_not_to_have_them(played: Running, browser: Browser) -> None:
+    """Between the click on a method and its rows, the page still has the rows of the method before."""
+    solved = solved_of("cup", method="bradley_terry", position=51, ratings=[("rock", 3.0), (ARABIC, 2.0), (EVIL, 1.0)])
+    rows = [msgspec.structs.replace(row, rank_low=1, rank_high=3) for row in solved.result.agents]
+    assert played.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
+    line = "document.querySelector('.findings-line').textContent"
+    with browser.page(played.url, "/pools/cup?method=elo") as page:
+        page.wait("none of 3 ranks settled by Bradley-Terry")
+        page.evaluate(
+            f"window.said = []; new MutationObserver(() => window.said.push({line}))"
+            ".observe(document.querySelector('.findings-line'), { childList: true, characterData: true, subtree: true }); undefined"
+        )
+        page.click(".methods .chip", "Bradley-Terry")
+        page.until(f"{line}.startsWith('none of 3 ranks settled') && !{line}.includes('by Bradley-Terry')")
+        assert page.evaluate("window.said.filter((one) => one.includes('Bradley-Terry does not say')).length") == 0
+        page.go("/pools/cup?method=elo&min_games=1")
+        read = "performance.getEntriesByType('resource').map((one) => one.name)"
+        page.until(f"document.querySelector('table.board tbody') && {read}.some((one) => one.includes('/insight'))")
+        assert page.evaluate(f"{read}.filter((one) => one.includes('/boards/bradley_terry')).length") == 0, "filters choose these rows"
+        assert page.complaints() == []
+
+
 def test_a_board_that_rates_nobody_is_not_called_proven(played: Running, browser: Browser) -> None:
     assert played.store.solved.publish(solved_of("cup", method="bradley_terry", position=51, ratings=[("rock", None), (EVIL, None)]))
     with browser.page(played.url, "/pools/cup?method=bradley_terry") as page:

@@ -240,7 +240,9 @@ export class Board extends Component {
     const { column, rising } = this.sorting();
     const names = Object.entries({ rank: "rank", name: "name", rating: "rating", change: look.change && "change", games: look.games && look.played.toLowerCase(), wins: look.results && "share won", last: look.last && "last active" }).filter(([, text]) => text);
     const orders = names.flatMap(([name, text]) => [RISING.includes(name), !RISING.includes(name)].map((up) => ({ sort: up ? name : `-${name}`, text: `${text} ${up ? "↑" : "↓"}` })));
-    return html`<label class="pick narrow">Sort by <select value=${rising ? column : `-${column}`} onChange=${(/** @type {any} */ event) => go(withQuery({ sort: event.target.value === "rank" ? "" : event.target.value }))}>
+    const now = rising ? column : `-${column}`;
+    const chosen = orders.some(({ sort }) => sort === now) ? now : "rank"; // rows without a value in the column are by rank
+    return html`<label class="pick narrow">Sort by <select value=${chosen} onChange=${(/** @type {any} */ event) => go(withQuery({ sort: event.target.value === "rank" ? "" : event.target.value }))}>
       ${orders.map(({ sort, text }) => html`<option key=${sort} value=${sort}>${text}</option>`)}</select></label>`;
   }
 

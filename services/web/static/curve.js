@@ -22,9 +22,9 @@ export function eventsOf(history, name) {
   return said.slice(-MOST_EVENTS).map((/** @type {any} */ one, /** @type {number} */ i) => ({ ...one, mark: String.fromCharCode(65 + i) }));
 }
 
-/** Where the beginning of a season is among the times of its games: before all of them, although games that arrive late can be older. @param {any} event @param {any} history @returns {number} */
+/** Where the beginning of a season is among the times of its games: before all of them, although games that arrive late can be older, and come after newer ones. @param {any} event @param {any} history @returns {number} */
 function placeOf({ time }, { source, points }) {
-  return source === "live" && points.length ? Math.min(time, points[0].time) : time;
+  return source === "live" && points.length ? Math.min(time, ...points.map((/** @type {any} */ point) => point.time)) : time;
 }
 
 /** @param {any} event @param {string} name @returns {string} Empty if no rating changed. */
@@ -37,7 +37,7 @@ function told({ changes, season, own = [] }, name) {
 /** What the letters on a curve mean. @param {{events: Event[], total?: number}} props */
 export function Events({ events, total = 0 }) {
   if (!events.length) return null;
-  return html`<ul class="events">${events.map(({ time, place, mark, says }) => html`<li key=${mark}><b>${mark}</b> ${date(time)}: <bdi>${says}</bdi>${place < time ? `, with games from ${date(place)} on` : ""}</li>`)}
+  return html`<ul class="events">${events.map(({ time, place, mark, says }) => html`<li key=${mark}><b>${mark}</b> ${date(time)}: <bdi>${says}</bdi>${date(place) === date(time) ? "" : `, with games of the agent from ${date(place)} on`}</li>`)}
     ${total > events.length ? html`<li class="soft">${count(total - events.length, "other event")} of the pool, older or without an effect on ratings</li>` : null}</ul>`;
 }
 

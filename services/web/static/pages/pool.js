@@ -61,11 +61,13 @@ export default class PoolPage extends Live {
     return feeds;
   }
 
-  /** The method that says how sure ranks are, where the rows that are shown have no intervals of ranks. @returns {string | undefined} */
+  /** The other method that says how sure ranks are, where the rows that are shown have no intervals of ranks. Rows that filters choose are not counted. @returns {string | undefined} */
   surer() {
     const { board } = this.rows ?? {};
-    if (!board || this.view() !== "board" || typeof board.settled_ranks === "number" || !board.rows.some((/** @type {any} */ row) => row.rank !== null)) return undefined;
-    return preferred(this.value("boards").boards.filter((/** @type {any} */ one) => one.rows.some(hasRanks)).map((/** @type {any} */ one) => one.method))[0];
+    const { season, at } = this.props.query;
+    if (!board || season || at || this.view() !== "board" || typeof board.settled_ranks === "number" || !board.rows.some((/** @type {any} */ row) => row.rank !== null && !row.filter_place)) return undefined;
+    const others = this.value("boards").boards.filter((/** @type {any} */ one) => one.method !== board.method && one.rows.some(hasRanks));
+    return preferred(others.map((/** @type {any} */ one) => one.method))[0];
   }
 
   /** @returns {keyof typeof VIEWS} */
@@ -262,7 +264,7 @@ function troubled(board) {
  */
 function Findings({ poll, main, method, surer, board }) {
   const insight = poll?.value;
-  const found = [settled(board) ?? unsure(method, surer), ...cautions(method, insight).map(({ short, view }) => ({ short, says: (view === "cycles" ? cyclic : copied)(insight), warns: true })), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
+  const found = [settled(board) ?? (board && unsure(method, surer)), ...cautions(method, insight).map(({ short, view }) => ({ short, says: (view === "cycles" ? cyclic : copied)(insight), warns: true })), thin(insight, method), compared(insight, main, method)].filter((one) => one !== null);
   const unread = poll?.error && !insight ? html`<span class="soft">Findings cannot be read: ${poll.error.status ? `the service answered ${poll.error.status}` : "no answer"}.</span>` : null;
   const care = found.findIndex((one) => one.warns);
   return html`<div class="findings-line">${found.length ? html`<details class="proof"><summary class="soft">${found.map((one, i) => html`${i ? " · " : null}<span key=${one.short} class=${one.warns ? "warns" : undefined}>${i === care ? html`<span class="wide">Read with care: </span>` : null}${one.short}</span>`)}</summary>
