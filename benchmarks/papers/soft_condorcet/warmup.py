@@ -162,7 +162,7 @@ is the mean over votes, the order is read after each step, and 2 is subtracted f
 optimal. The paper states neither the box of this experiment nor how it counts. Rows of batches are means over three unknown seeds. Most
 runs with batches of 2 find the order in the first steps by chance, and the others need about as long as gradient descent. So a mean of
 three runs varies much, and its noise is measured: from our runs, three are drawn 100,000 times, and 99.9 % of the means of three are no
-further from the mean of all runs than the noise. All six printed means are as high as ours or higher. The last row says how likely this
-is: the p-values of the rows are combined by Fisher's method. It is no small chance if the rows share three seeds, because a seed that
-finds the order late does so in each row; the paper does not say whether they do.""",
+further from the mean of all runs than the noise. Five of the six printed means are higher than ours. The last row says how likely means
+of three are that are as high together: the p-values of the rows are combined by Fisher's method. If the rows share three seeds, a seed
+that finds the order late does so in each row, so the rows are not independent. The paper does not say whether they do.""",
     )
