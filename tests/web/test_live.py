@@ -207,7 +207,7 @@ def test_findings_that_come_after_the_rows_do_not_move_them(
         assert page.evaluate("document.querySelector('.findings-line').textContent") == ""
         shown.set()
         page.wait(
-            "2 weakly connected · compared with Elo" if method == "maximal_lottery" else "proven cycles · 2 copies",
+            "2 weakly connected · compared with Elo" if method == "maximal_lottery" else "proven cycles · 2 equal agents",
             "Log position of the live boards",
         )
         page.until("performance.getEntriesByType('resource').some((one) => one.name.endsWith('/seasons') && one.responseEnd)")

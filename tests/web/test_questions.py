@@ -88,6 +88,6 @@ def test_is_this_ranking_settled_and_what_moves_it(played: Running, browser: Bro
     rows = [msgspec.structs.replace(row, rank_low=1, rank_high=3) for row in solved.result.agents]
     assert played.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
     with browser.page(played.url, "/") as page:
-        page.wait("Read with care: proven cycles, 2 copies")
+        page.wait("Read with care: proven cycles, 2 equal agents")
         page.click(".pool h2 a", "cup")
-        page.wait("none of 3 ranks settled · Read with care: proven cycles · 2 copies", "1–3")
+        page.wait("none of 3 ranks settled · Read with care: proven cycles · 2 equal agents", "1–3")

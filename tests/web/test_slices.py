@@ -62,7 +62,7 @@ def test_an_agent_has_its_rating_in_each_slice(sliced: Running, browser: Browser
         ]
         page.click(".slices a")
         page.until("location.search.includes('slice=language%3AEnglish')")
-        page.wait("the 7 games with language English alone, by Elo.")
+        page.wait("the 7 games with language English alone, by Elo")
         assert page.complaints() == []
 
 
@@ -122,7 +122,7 @@ def test_a_view_of_a_slice_reads_the_slice_alone_and_says_so(sliced: Running, br
     own = solved_of("cup", method="copeland", position=7, ratings=[("dee", 1.0), ("ann", 0.0)])
     assert sliced.store.solved.publish(msgspec.structs.replace(own, slice=str(ENGLISH)))
     with browser.page(sliced.url, f"/pools/cup?slice=language:English&view={view}") as page:
-        page.wait("the 7 games with language English alone, by Elo.")
+        page.wait("the 7 games with language English alone, by Elo, Copeland.")
         read = "performance.getEntriesByType('resource').map((one) => one.name)"
         read += ".filter((one) => /boards.elo|insight|next|opponents/.test(one.split('/v1/')[1]))"
         page.until(f"{read}.length > 0")

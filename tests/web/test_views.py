@@ -94,7 +94,7 @@ def test_cycles_within_noise_are_behind_a_click(played: Running, browser: Browse
 
 def test_a_board_that_cycles_and_copies_move_says_so(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?method=elo") as page:
-        page.wait("proven cycles · 2 copies")
+        page.wait("proven cycles · 2 equal agents")
         page.click(".findings-line summary")
         page.wait("no order of agents can show cycles", "rock, rock-copy have equal results")
         page.click(".findings-line a", "cycles")

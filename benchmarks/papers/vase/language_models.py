@@ -1,11 +1,13 @@
 """Sections 4.2 and appendices G to L of VasE: language models, prompts, and items whose data are not here."""
 
 import json
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.papers.items import GOLDEN, NotRunError, Output, Run, equal, unprinted
+from benchmarks.papers.items import GOLDEN, NotRunError, Output, Run, Value, equal, unprinted
 from benchmarks.papers.vase.methods import compared, methods, printed_table
 from benchmarks.papers.vase.paper import PAPER
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
@@ -56,6 +58,25 @@ _VOTES_FROM: Final = {"approval", "borda", "plurality", "copeland", "kemeny_youn
 """Methods whose printed scores the votes of the prompts were made from."""
 
 
+def _ranked_pairs(margins: NDArray[np.float64], printed: Mapping[int, float]) -> list[Value]:
+    """Scores of ranked pairs, as the paper defines them and as it prints them. printed: prompt -> score, in the printed order."""
+    place = np.array(list(printed)) - 1
+    margins_below = np.triu(margins[np.ix_(place, place)]).sum(axis=1)
+    sums = np.cumsum(margins_below[::-1])[::-1]
+    settled, locked = list(printed)[:4], ranked_pairs(margins).ratings
+    order, first = ", ".join(map(str, printed)), ", ".join(map(str, settled))
+    reason = (
+        "by the definition (C.2.8) a score sums locked margins from its place downwards; the printed ones also have the margin -1 "
+        "of prompt 7 over prompt 4, which closes a cycle and is not locked"
+    )
+    given, ours = [printed[prompt] for prompt in settled], [float(locked[prompt - 1]) for prompt in settled]
+    expected = [score + 1 for score in given]
+    return [
+        equal(f"ranked_pairs: sums of all margins below, prompts {order}", list(printed.values()), sums),
+        equal(f"ranked_pairs: sums of locked margins, prompts {first}", given, ours, reason=reason, expected=expected),
+    ]
+
+
 @PAPER.item("table-17", "Table 17, appendix K", "Prompts for summaries")
 def prompts(_: Run) -> Output:
     given = json.loads((GOLDEN / "vase" / "prompt_profiles_reconstructed.json").read_text(encoding="utf-8"))["profiles"]
@@ -66,11 +87,7 @@ def prompts(_: Run) -> Output:
     for name, method in methods(approved=2, winners=3).items():
         if name != "ranked_pairs" and name not in _VOTES_FROM:
             values.append(compared(name, method, profiles[:1], printed[name], tolerance=5e-3 if name == "iml" else 0.0))
-    pairs = ranked_pairs(profiles[0][1].margins()).ratings
-    reason = "all 50 profiles with the printed scores have one matrix of preferences, which gives these four prompts one point more"
-    for prompt in (6, 3, 1, 2):
-        score = float(printed["ranked_pairs"][str(prompt)])
-        values.append(equal(f"ranked_pairs: prompt {prompt}", score, float(pairs[prompt - 1]), reason=reason, expected=score + 1))
+    values += _ranked_pairs(profiles[0][1].margins(), {int(name): float(score) for name, score in printed["ranked_pairs"].items()})
     one = {tuple(map(tuple, profile.preferences().astype(int).tolist())) for _, profile in profiles}
     order = kemeny(profiles[0][1].preferences()).ranking
     values += [
@@ -81,8 +98,8 @@ def prompts(_: Run) -> Output:
     note = """The paper prints the scores of the prompts as an image (figure 17), which we do not have. These votes are reconstructed: they
 are one of 50 profiles that have all printed scores of approval, Borda, plurality, Copeland, Kemeny-Young and Schulze. These six are equal
 by construction, so they are not compared. Prompts 4, 5 and 7 form a cycle of equal margins: ranked pairs orders them by its rule for
-ties, which the paper does not state, so their printed scores of ranked pairs (0, 1 and 1) are not compared. The Nash average of the
-prompts needs the scores, and is not run."""
+ties, which the paper does not state, so the locked margins are compared of the other four alone. The Nash average of the prompts needs the
+scores, and is not run."""
     return Output(values, note=note)
 
 

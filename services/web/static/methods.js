@@ -154,7 +154,7 @@ export function ignoresCopies(method) {
 export function cautions(method, insight) {
   if (ignoresCopies(method)) return [];
   const copies = insight?.findings?.clones?.exact?.[0];
-  return [...(provenCycle(insight?.findings) ? [{ short: "proven cycles", view: /** @type {const} */ ("cycles") }] : []), ...(copies ? [{ short: `${whole(copies.length)} copies`, view: /** @type {const} */ ("copies") }] : [])];
+  return [...(provenCycle(insight?.findings) ? [{ short: "proven cycles", view: /** @type {const} */ ("cycles") }] : []), ...(copies ? [{ short: `${whole(copies.length)} equal agents`, view: /** @type {const} */ ("copies") }] : [])];
 }
 
 /** @param {string} method @returns {string} One sentence: what the method answers; empty if unknown. */

@@ -157,7 +157,7 @@ export default class PoolPage extends Live {
     const back = html`<a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a>`;
     return html`${past && (season || at) ? html`<p class="notice">${season ? "Final boards, at the end of" : "Boards at"} ${past}. ${back}</p>` : past ? html`<p class="notice">This view has the games of now only, not those of ${past}. ${back} <a href=${withQuery({ view: "" })} onClick=${follow}>Leaderboard of ${past}</a></p>` : null}
       ${chosen.slice && !slice ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone${past ? "" : html`, by ${part.methods.map(title).join(", ")}`}. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
+      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone${past ? "" : html`, by ${[...part.methods, ...part.solved].map(title).join(", ")}`}. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
   }
 
   /** @param {string} view @param {string} kind */
@@ -183,12 +183,12 @@ export default class PoolPage extends Live {
     return chosen.season && this.ended().find((one) => one.name === chosen.season);
   }
 
-  /** The chosen slice and its methods; undefined without one. @returns {{name: string, methods: string[], outcomes: number} | undefined} */
+  /** The chosen slice, its live methods and its solved ones; undefined without one. @returns {{name: string, methods: string[], solved: string[], outcomes: number} | undefined} */
   part() {
     const [dimension, ...rest] = (this.props.query.slice ?? "").split(":");
     const found = this.value("slices")?.dimensions[dimension];
     const value = found?.values.find((/** @type {any} */ one) => one.value === rest.join(":"));
-    return value ? { name: `${dimension}:${value.value}`, methods: found.methods, outcomes: value.outcomes } : undefined;
+    return value ? { name: `${dimension}:${value.value}`, methods: found.methods, solved: this.value("slices").solved?.[dimension] ?? [], outcomes: value.outcomes } : undefined;
   }
 
   /** Choices of slices, one for each tag. The head of the pool has them as well, so they are there with the board. */
@@ -280,7 +280,7 @@ function settled(board) {
   const of = `of ${rows.length < total ? "the first " : ""}${whole(rows.length)} ranks`;
   return {
     short: `${certain ? whole(certain) : "none"} ${of} settled`,
-    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have.${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ method: board.method, view: "intervals" })} onClick=${follow}>How sure</a>`,
+    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have. A newcomer with few games makes the ranks of others uncertain, too.${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ method: board.method, view: "intervals" })} onClick=${follow}>How sure</a>`,
     warns: false,
   };
 }
@@ -432,7 +432,7 @@ function Footer({ pool, board, head, word, chosen, slice }) {
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
     <${Picture} key=${JSON.stringify([board.method, season, at, slice])} pool=${pool} method=${board.method} scope=${{ season, at, slice }} />
     ${chosen.embed ? null : html`<${Times} key=${board.method} pool=${pool} board=${board} word=${word} at=${chosen.at} slice=${slice} />
-    ${season ? null : html`<${Details} head=${head} board=${board} />`}`}</footer>`;
+    ${season || at ? null : html`<${Details} head=${head} board=${board} />`}`}</footer>`;
 }
 
 /** The board as a picture, which is loaded when it is asked for. @extends Component */
