@@ -123,7 +123,7 @@ def test_a_cycle_is_told_if_it_is_proven_and_denied_if_it_is_not(played: Running
             text = page.wait("Which one to believe.", told)
             assert denied not in text
             page.go("/pools/cup?method=elo")
-            text = page.wait("2 copies")
+            text = page.wait("2 equal agents")
             assert ("proven cycles" in text) is proven
             assert ("paper beats rock-copy beats scissors beats paper" in text) is proven
 
