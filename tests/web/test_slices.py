@@ -62,7 +62,7 @@ def test_an_agent_has_its_rating_in_each_slice(sliced: Running, browser: Browser
         ]
         page.click(".slices a")
         page.until("location.search.includes('slice=language%3AEnglish')")
-        page.wait("the 7 games with language English alone, by Elo")
+        page.wait("the 7 games with language English alone, by Elo.")
         assert page.complaints() == []
 
 
@@ -131,6 +131,8 @@ def test_a_view_of_a_slice_reads_the_slice_alone_and_says_so(sliced: Running, br
             page.until("[...document.querySelectorAll('figure .tools a')].every((one) => one.href.includes('slice=language%3AEnglish'))")
         page.click(".notice a", "All games")
         page.until(f"{read}.some((one) => !one.includes('slice='))")
+        page.go(f"/pools/cup?slice={RTL}&view={view}")
+        page.wait(f"the 3 games with language {RTL.value} alone, by Elo.")
 
 
 def test_a_slice_that_the_pool_does_not_have_shows_the_pool(sliced: Running, browser: Browser) -> None:

@@ -184,7 +184,7 @@ def figure_6(run: Run) -> Output:
             "larger steps",
             "lower distance",
             " below ".join(ordered),
-            holds=ordered == ["0.5", "0.1", "0.02"],
+            holds=last["SCO, alpha 0.5"] < last["SCO, alpha 0.1"] < last["SCO, alpha 0.02"],
             other_input=other,
         ),
     ]

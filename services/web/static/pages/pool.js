@@ -157,7 +157,7 @@ export default class PoolPage extends Live {
     const back = html`<a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a>`;
     return html`${past && (season || at) ? html`<p class="notice">${season ? "Final boards, at the end of" : "Boards at"} ${past}. ${back}</p>` : past ? html`<p class="notice">This view has the games of now only, not those of ${past}. ${back} <a href=${withQuery({ view: "" })} onClick=${follow}>Leaderboard of ${past}</a></p>` : null}
       ${chosen.slice && !slice ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
-      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone${past ? "" : html`, by ${[...part.methods, ...part.solved].map(title).join(", ")}`}. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
+      ${part ? html`<p class="notice">Rated from ${past && (season || at) ? "games" : `the ${count(part.outcomes, "game")}`} with <bdi>${part.name.replace(":", " ")}</bdi> alone${past ? "" : html`, by ${(this.value("sliced")?.boards.map((/** @type {any} */ one) => one.method) ?? part.methods).map(title).join(", ")}`}. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : null}`;
   }
 
   /** @param {string} view @param {string} kind */
@@ -183,12 +183,12 @@ export default class PoolPage extends Live {
     return chosen.season && this.ended().find((one) => one.name === chosen.season);
   }
 
-  /** The chosen slice, its live methods and its solved ones; undefined without one. @returns {{name: string, methods: string[], solved: string[], outcomes: number} | undefined} */
+  /** The chosen slice and its live methods; undefined without one. @returns {{name: string, methods: string[], outcomes: number} | undefined} */
   part() {
     const [dimension, ...rest] = (this.props.query.slice ?? "").split(":");
     const found = this.value("slices")?.dimensions[dimension];
     const value = found?.values.find((/** @type {any} */ one) => one.value === rest.join(":"));
-    return value ? { name: `${dimension}:${value.value}`, methods: found.methods, solved: this.value("slices").solved?.[dimension] ?? [], outcomes: value.outcomes } : undefined;
+    return value ? { name: `${dimension}:${value.value}`, methods: found.methods, outcomes: value.outcomes } : undefined;
   }
 
   /** Choices of slices, one for each tag. The head of the pool has them as well, so they are there with the board. */
@@ -278,9 +278,11 @@ function settled(board) {
   if (typeof board?.settled_ranks !== "number" || board.rows.some((/** @type {any} */ row) => row.filter_place)) return null;
   const { settled_ranks: certain, rows, total } = board;
   const of = `of ${rows.length < total ? "the first " : ""}${whole(rows.length)} ranks`;
+  const counted = ["sandwich", "clustered"].includes(board.intervals?.kind); // they compare provisional agents, too
+  const newcomers = counted && certain < rows.length ? " A newcomer with few games can make the ranks of others uncertain." : "";
   return {
     short: `${certain ? whole(certain) : "none"} ${of} settled`,
-    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have. A newcomer with few games makes the ranks of others uncertain, too.${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ method: board.method, view: "intervals" })} onClick=${follow}>How sure</a>`,
+    says: html`${certain ? whole(certain) : "None"} ${of} ${certain === 1 ? "is" : "are"} settled. The interval beside a rank has all ranks that the agent may have.${newcomers}${isProven(board.intervals) ? "" : ` ${ranksHold(board.intervals)}`} <a href=${withQuery({ method: board.method, view: "intervals" })} onClick=${follow}>How sure</a>`,
     warns: false,
   };
 }
