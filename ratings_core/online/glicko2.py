@@ -52,6 +52,9 @@ class GlickoState(OnlineState):
     rating, deviation (points) and volatility are the values at the start of the agent's period; information and surprise are sums over its
     outcomes since then; period is the number of that period, or -2**63 before the first. clock: int64 (1,), the newest period of all
     agents.
+
+    latest: float64 (2 m,), rating and deviation of each agent after its outcomes so far, NaN if they are not known; empty unless the last
+    fold had a trace. They follow from the columns, so `arrays` does not have them.
     """
 
     COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({
@@ -59,11 +62,25 @@ class GlickoState(OnlineState):
         "information": np.float64, "surprise": np.float64, "period": np.int64, "outcomes": np.int64,
     })  # fmt: skip
 
-    __slots__ = ("clock",)
+    __slots__ = ("clock", "latest")
 
     def __init__(self) -> None:
         super().__init__()
         self.clock: NDArray[np.int64] = np.full(1, NEVER, np.int64)
+        self.latest: NDArray[np.float64] = np.empty(0)
+
+    @property
+    def nbytes(self) -> int:
+        """As `OnlineState.nbytes`, with `latest`."""
+        return super().nbytes + self.latest.nbytes
+
+    def keep_latest(self, *, wanted: bool) -> None:
+        """Make `latest` as long as the columns, or empty unless it is `wanted`."""
+        rows = len(self._columns["rating"]) if wanted else 0
+        if 2 * rows != len(self.latest):
+            known = self.latest[: 2 * rows]
+            self.latest = np.full(2 * rows, np.nan)
+            self.latest[: len(known)] = known
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -134,7 +151,8 @@ class Glicko2(CheckedSettings):
         if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
             raise InputError(f"time[{far[0]}]", time[far[0]].item(), f"must be within +-{_MAX_TIME:g} seconds")
         self.grow(state, n)
-        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *scoring(score, games), traced)
+        state.keep_latest(wanted=traced.wanted)
+        _fold(*state.columns(), state.latest, state.clock, *games, time, self.period_seconds, self._model, *scoring(score, games), traced)
 
     def log_odds(self, state: GlickoState, a: int, b: int) -> float:
         """From all outcomes of both agents so far, with both deviations. Raises as `Rater.log_odds` does."""
@@ -210,13 +228,14 @@ _Counts = NDArray[np.int64]
 @kernel
 def _fold(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, outcomes: _Counts,
-    clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32], weight: _Counts,
-    time: _Floats, seconds: float, model: Model, wanted: bool, counts: _Counts, sums: _Floats, rows: NDArray[np.int32], trace: Tracing,
+    latest: _Floats, clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32],
+    weight: _Counts, time: _Floats, seconds: float, model: Model, wanted: bool, counts: _Counts, sums: _Floats, rows: NDArray[np.int32],
+    trace: Tracing,
 ) -> None:  # fmt: skip
     """`fold_games`. A call with tuples of arrays would take a twentieth longer for one outcome."""
     columns = Columns(rating, deviation, volatility, information, surprise, period, outcomes)
     games, scoring = GameColumns(side_start, place, agent_start, agent, weight), Scoring(wanted, counts, sums, rows)
-    fold_games(columns, clock, games, time, seconds, model, scoring, trace)
+    fold_games(columns, latest, clock, games, time, seconds, model, scoring, trace)
 
 
 @kernel

@@ -7,7 +7,8 @@ one period. Its phases are:
 1. The periods of its agents are opened, and their earlier periods closed.
 2. What each side learns from each outcome is computed.
 3. The sums of the agents grow, outcome after outcome. The sums before each outcome are kept.
-4. Ratings and deviations that follow from the kept sums are computed, `LANES` at a time.
+4. Ratings and deviations that follow from the kept sums are computed, `LANES` at a time. If a trace is wanted, those after the last
+   outcome of an agent in the part are kept until its next one, so each member of an outcome needs one equation.
 5. The forecasts are scored, outcome after outcome.
 
 The operations on each number, and their order, are those of one outcome after the other, so the bits are the same.
@@ -75,9 +76,9 @@ class _Workspace(NamedTuple):
     learnt, missed: by side, sums over its opponents of g**2 E (1 - E) and of g (S - E): 1/v and delta/v of steps 3 and 4.
     mean, variance: by side, of one outcome at a time. information, surprise: by occurrence, sums of the agent. shown, spread: by
     occurrence, rating and deviation that follow from them. odds, results: of pairs that are scored together. following: by member, the
-    agent's next occurrence. last: the agents of the occurrences behind the members. newest: hash table from agents to their newest
-    members, which are counted from the first of the batch. lanes, owner, away: agents whose periods are to be closed, their ids, and
-    their numbers of complete periods without a game.
+    agent's next occurrence. last: the agents of the occurrences behind the members. unknown: occurrences whose rating and deviation have
+    to be computed. newest: hash table from agents to their newest members, which are counted from the first of the batch. lanes, owner,
+    away: agents whose periods are to be closed, their ids, and their numbers of complete periods without a game.
     """
 
     learnt: _Floats
@@ -92,6 +93,7 @@ class _Workspace(NamedTuple):
     results: _Floats
     following: _Counts
     last: _Counts
+    unknown: _Counts
     newest: _Counts
     lanes: _Floats
     owner: _Counts
@@ -100,21 +102,24 @@ class _Workspace(NamedTuple):
 
 @inlined
 def fold_games(
-    columns: Columns, clock: _Counts, games: GameColumns, time: _Floats, seconds: float, model: Model, scoring: Scoring, trace: Tracing
-) -> None:
-    """Fold `games` in order. clock: int64 (1,), the newest period; seconds: length of a period."""
+    columns: Columns, latest: _Floats, clock: _Counts, games: GameColumns, time: _Floats, seconds: float, model: Model, scoring: Scoring,
+    trace: Tracing,
+) -> None:  # fmt: skip
+    """Fold `games` in order. latest: of a `GlickoState`, empty without a trace; clock: int64 (1,), the newest period; seconds: length of a
+    period.
+    """
     work, first = _workspace(games), zero()
     while first < len(games.weight):
         clock[0] = max(clock[0], _period(time[first], seconds))
         end = _end_of_part(games, first, time, seconds, clock[0])
-        _open_period(columns, clock[0], games, first, end, model, work)
+        _open_period(columns, latest, clock[0], games, first, end, model, work)
         _learn(columns, games, first, end, model[0], work)
         _play(columns, games, first, end, work)
         if scoring.wanted:
-            occurrences = games.agent_start[games.side_start[end]] - games.agent_start[games.side_start[first]]
+            unknown = games.agent_start[games.side_start[end]] - games.agent_start[games.side_start[first]]
             if trace.wanted:
-                occurrences = _follow(columns, games, first, end, work)
-            _show(columns, games, first, end, occurrences, model, work)
+                unknown = _follow(columns, latest, games, first, end, work)
+            _show(columns, latest, games, first, end, unknown, trace.wanted, model, work)
             _score(games, first, end, model[0], scoring, trace, work)
         first = end
 
@@ -141,7 +146,7 @@ def _workspace(games: GameColumns) -> _Workspace:
         np.empty(members), np.empty(members), np.empty(members), np.empty(members),
         np.empty(2 * members), np.empty(2 * members), np.empty(2 * members), np.empty(2 * members),
         np.empty(MOST_PAIRS), np.empty(MOST_PAIRS),
-        np.empty(members, np.int64), np.empty(members, np.int64), np.full(entries, _NONE, np.int64),
+        np.empty(members, np.int64), np.empty(members, np.int64), np.empty(2 * members, np.int64), np.full(entries, _NONE, np.int64),
         new_lanes(), np.empty(LANES, np.int64), np.empty(LANES, np.int64),
     )  # fmt: skip
 
@@ -165,7 +170,9 @@ def _end_of_part(games: GameColumns, first: int, time: _Floats, seconds: float, 
 
 
 @kernel
-def _open_period(columns: Columns, now: int, games: GameColumns, first: int, end: int, model: Model, work: _Workspace) -> None:
+def _open_period(
+    columns: Columns, latest: _Floats, now: int, games: GameColumns, first: int, end: int, model: Model, work: _Workspace
+) -> None:
     """Close the earlier periods of the part's agents, and open period `now` for them."""
     rating, deviation, volatility, information, surprise, period, _ = columns
     lanes, owner, away, used = work.lanes, work.owner, work.away, zero()
@@ -178,15 +185,17 @@ def _open_period(columns: Columns, now: int, games: GameColumns, first: int, end
             put(lanes, used, rating[a], deviation[a], volatility[a], information[a], surprise[a])
             owner[used], away[used] = a, now - period[a] - 1
             used += 1
+        elif len(latest):
+            latest[2 * a], latest[2 * a + 1] = rating[a], deviation[a]
         period[a] = now
         if used == LANES:
-            _close_periods(columns, used, model, lanes, owner, away)
+            _close_periods(columns, latest, used, model, lanes, owner, away)
             used = zero()
-    _close_periods(columns, used, model, lanes, owner, away)
+    _close_periods(columns, latest, used, model, lanes, owner, away)
 
 
 @inlined
-def _close_periods(columns: Columns, used: int, model: Model, lanes: _Floats, owner: _Counts, away: _Counts) -> None:
+def _close_periods(columns: Columns, latest: _Floats, used: int, model: Model, lanes: _Floats, owner: _Counts, away: _Counts) -> None:
     close_lanes(lanes, used, model)
     rating, deviation, volatility, information, surprise, _, _ = columns
     for i in range(used):
@@ -195,6 +204,8 @@ def _close_periods(columns: Columns, used: int, model: Model, lanes: _Floats, ow
         if away[i] > 0:
             deviation[a] = grown(deviation[a], volatility[a], away[i], model)
         information[a] = surprise[a] = 0.0
+        if len(latest):
+            latest[2 * a], latest[2 * a + 1] = rating[a], deviation[a]
 
 
 # -- 2. what sides learn
@@ -284,20 +295,29 @@ def _play(columns: Columns, games: GameColumns, first: int, end: int, work: _Wor
 
 
 @kernel
-def _follow(columns: Columns, games: GameColumns, first: int, end: int, work: _Workspace) -> int:
-    """Write `following`, and the sums of agents after their last occurrence in the part. Returns the number of occurrences."""
+def _follow(columns: Columns, latest: _Floats, games: GameColumns, first: int, end: int, work: _Workspace) -> int:
+    """Write `following`, the sums of agents after their last occurrence in the part, and the `latest` values of agents at their first
+    one. Returns the number of occurrences whose values are still unknown.
+    """
     information, surprise, agent = columns.information, columns.surprise, games.agent
     informed, surprised, following, newest, last = work.information, work.surprise, work.following, work.newest, work.last
+    shown, spread, unknown, used = work.shown, work.spread, work.unknown, zero()
     begin, finish = games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]
     within = np.uint64(len(newest) - 1)
     for member in range(begin, finish):
         entry = np.uint64(agent[member]) * _SPREAD >> _HIGH_BITS & within
         while newest[entry] >= begin and agent[newest[entry]] != agent[member]:  # entries of earlier parts are free
             entry = (entry + np.uint64(1)) & within
+        at, a = member - begin, np.int64(agent[member])
         if newest[entry] >= begin:
-            following[newest[entry] - begin] = member - begin
+            following[newest[entry] - begin] = at
+        else:
+            shown[at], spread[at] = latest[2 * a], latest[2 * a + 1]
+        if newest[entry] >= begin or np.isnan(shown[at]):
+            unknown[used] = at
+            used += 1
         newest[entry] = member
-        following[member - begin] = _NONE
+        following[at] = _NONE
     members = finish - begin
     occurrences = int(members)
     for member in range(begin, finish):
@@ -306,25 +326,35 @@ def _follow(columns: Columns, games: GameColumns, first: int, end: int, work: _W
             following[member - begin] = occurrences
             last[occurrences - members] = a
             informed[occurrences], surprised[occurrences] = information[a], surprise[a]
+            unknown[used] = occurrences
+            used += 1
             occurrences += 1
-    return occurrences
+    return int(used)
 
 
 @kernel
-def _show(columns: Columns, games: GameColumns, first: int, end: int, occurrences: int, model: Model, work: _Workspace) -> None:
-    """Write `shown` and `spread` of all occurrences."""
+def _show(
+    columns: Columns, latest: _Floats, games: GameColumns, first: int, end: int, unknown: int, traced: bool, model: Model, work: _Workspace
+) -> None:  # fmt: skip
+    """Write `shown` and `spread` of the `unknown` occurrences: of all members, or, if a trace is wanted, of those that `_follow` found.
+    The values after an agent's last occurrence become its `latest` ones.
+    """
     rating, deviation, volatility, agent, last = columns.rating, columns.deviation, columns.volatility, games.agent, work.last
     lanes, shown, spread, informed, surprised = work.lanes, work.shown, work.spread, work.information, work.surprise
     begin, finish = games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]
-    for low in range(0, occurrences, LANES):
-        used = min(LANES, occurrences - low)
+    for low in range(0, unknown, LANES):
+        used = min(LANES, unknown - low)
         for i in range(used):
-            at = low + i
+            at = work.unknown[low + i] if traced else low + i
             a = np.int64(agent[begin + at]) if begin + at < finish else last[begin + at - finish]
             put(lanes, i, rating[a], deviation[a], volatility[a], informed[at], surprised[at])
         close_lanes(lanes, used, model)
         for i in range(used):
-            shown[low + i], spread[low + i] = lanes[CLOSED_RATING + i], lanes[CLOSED_DEVIATION + i]
+            at = work.unknown[low + i] if traced else low + i
+            shown[at], spread[at] = lanes[CLOSED_RATING + i], lanes[CLOSED_DEVIATION + i]
+            if begin + at >= finish:
+                a = last[begin + at - finish]
+                latest[2 * a], latest[2 * a + 1] = shown[at], spread[at]
 
 
 # -- 5. forecasts
