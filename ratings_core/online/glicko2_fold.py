@@ -6,9 +6,9 @@ one period. Its phases are:
 
 1. The periods of its agents are opened, and their earlier periods closed.
 2. What each side learns from each outcome is computed.
-3. The sums of the agents grow, outcome after outcome. The sums before each outcome are kept.
-4. Ratings and deviations that follow from the kept sums are computed, `LANES` at a time. If a trace is wanted, those after the last
-   outcome of an agent in the part are kept until its next one, so each member of an outcome needs one equation.
+3. The sums of the agents grow, outcome after outcome. The sums before each outcome are kept; with a trace, those after it.
+4. Ratings and deviations that follow from the kept sums are computed, `LANES` at a time. With a trace, those before an outcome are those
+   after the agent's outcome before it, so each member of an outcome needs one equation.
 5. The forecasts are scored, outcome after outcome.
 
 The operations on each number, and their order, are those of one outcome after the other, so the bits are the same.
@@ -29,6 +29,7 @@ from ratings_core.online.glicko2_periods import (
     CLOSED_VOLATILITY,
     Model,
     close_lanes,
+    closed,
     grown,
     new_lanes,
     put,
@@ -46,10 +47,6 @@ _FURTHEST: Final = 30.0
 THREE_OVER_PI2: Final = 3.0 / (math.pi * math.pi)
 _PART_MEMBERS: Final = 1024
 """Largest number of members in a part with more than one outcome. Its arrays then stay in the second-level cache of a core."""
-_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
-_HIGH_BITS: Final = np.uint64(32)
-"""The high half of an id times `_SPREAD` is its place in the table of `_Workspace`."""
-_NONE: Final = -1
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.int64]
@@ -70,15 +67,11 @@ class Columns(NamedTuple):
 class _Workspace(NamedTuple):
     """Memory for a part. Sides and members are counted from the part's first.
 
-    An occurrence is a member before its outcome. If a trace is wanted, each agent has a further occurrence, after its last outcome in the
-    part. These come behind the members.
-
     learnt, missed: by side, sums over its opponents of g**2 E (1 - E) and of g (S - E): 1/v and delta/v of steps 3 and 4.
-    mean, variance: by side, of one outcome at a time. information, surprise: by occurrence, sums of the agent. shown, spread: by
-    occurrence, rating and deviation that follow from them. odds, results: of pairs that are scored together. following: by member, the
-    agent's next occurrence. last: the agents of the occurrences behind the members. unknown: occurrences whose rating and deviation have
-    to be computed. newest: hash table from agents to their newest members, which are counted from the first of the batch. lanes, owner,
-    away: agents whose periods are to be closed, their ids, and their numbers of complete periods without a game.
+    mean, variance: by side, of one outcome at a time. information, surprise: by member, sums of the agent before the outcome, with a trace
+    after it. solved, width: by member, rating and deviation that follow from them. shown, spread: by member, those before the outcome;
+    without a trace, the same arrays as solved and width. odds, results: of pairs that are scored together. lanes, owner, away: agents
+    whose periods are to be closed, their ids, and their numbers of complete periods without a game.
     """
 
     learnt: _Floats
@@ -87,14 +80,12 @@ class _Workspace(NamedTuple):
     variance: _Floats
     information: _Floats
     surprise: _Floats
+    solved: _Floats
+    width: _Floats
     shown: _Floats
     spread: _Floats
     odds: _Floats
     results: _Floats
-    following: _Counts
-    last: _Counts
-    unknown: _Counts
-    newest: _Counts
     lanes: _Floats
     owner: _Counts
     away: _Counts
@@ -108,18 +99,17 @@ def fold_games(
     """Fold `games` in order. latest: of a `GlickoState`, empty without a trace; clock: int64 (1,), the newest period; seconds: length of a
     period.
     """
-    work, first = _workspace(games), zero()
+    work, first = _workspace(games, trace.wanted), zero()
     while first < len(games.weight):
         clock[0] = max(clock[0], _period(time[first], seconds))
         end = _end_of_part(games, first, time, seconds, clock[0])
         _open_period(columns, latest, clock[0], games, first, end, model, work)
         _learn(columns, games, first, end, model[0], work)
-        _play(columns, games, first, end, work)
+        _play(columns, games, first, end, trace.wanted, work)
         if scoring.wanted:
-            unknown = games.agent_start[games.side_start[end]] - games.agent_start[games.side_start[first]]
+            _solve(columns, games, first, end, model, work)
             if trace.wanted:
-                unknown = _follow(columns, latest, games, first, end, work)
-            _show(columns, latest, games, first, end, unknown, trace.wanted, model, work)
+                _follow(latest, games, first, end, trace.after, work)
             _score(games, first, end, model[0], scoring, trace, work)
         first = end
 
@@ -134,19 +124,16 @@ def damping(variance: float) -> float:
 
 
 @inlined
-def _workspace(games: GameColumns) -> _Workspace:
+def _workspace(games: GameColumns, traced: bool) -> _Workspace:
     members = 0
     for i in range(len(games.weight)):
         members = max(members, games.agent_start[games.side_start[i + 1]] - games.agent_start[games.side_start[i]])
     members = max(members, min(_PART_MEMBERS, len(games.agent)))
-    entries = 2
-    while entries < 2 * members:
-        entries *= 2
+    solved, width = np.empty(members), np.empty(members)
+    shown, spread = (np.empty(members), np.empty(members)) if traced else (solved, width)
     return _Workspace(
-        np.empty(members), np.empty(members), np.empty(members), np.empty(members),
-        np.empty(2 * members), np.empty(2 * members), np.empty(2 * members), np.empty(2 * members),
-        np.empty(MOST_PAIRS), np.empty(MOST_PAIRS),
-        np.empty(members, np.int64), np.empty(members, np.int64), np.empty(2 * members, np.int64), np.full(entries, _NONE, np.int64),
+        np.empty(members), np.empty(members), np.empty(members), np.empty(members), np.empty(members), np.empty(members),
+        solved, width, shown, spread, np.empty(MOST_PAIRS), np.empty(MOST_PAIRS),
         new_lanes(), np.empty(LANES, np.int64), np.empty(LANES, np.int64),
     )  # fmt: skip
 
@@ -173,13 +160,15 @@ def _end_of_part(games: GameColumns, first: int, time: _Floats, seconds: float, 
 def _open_period(
     columns: Columns, latest: _Floats, now: int, games: GameColumns, first: int, end: int, model: Model, work: _Workspace
 ) -> None:
-    """Close the earlier periods of the part's agents, and open period `now` for them."""
+    """Close the earlier periods of the part's agents, and open period `now` for them. With a trace, write their `latest` values."""
     rating, deviation, volatility, information, surprise, period, _ = columns
     lanes, owner, away, used = work.lanes, work.owner, work.away, zero()
     agent = games.agent
     for member in range(games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]):
-        a = agent[member]
+        a = np.int64(agent[member])
         if period[a] == now:
+            if len(latest) and np.isnan(latest[2 * a]):
+                latest[2 * a], latest[2 * a + 1], _ = closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
             continue
         if period[a] != NEVER:
             put(lanes, used, rating[a], deviation[a], volatility[a], information[a], surprise[a])
@@ -272,8 +261,8 @@ def _sides(
 
 
 @kernel
-def _play(columns: Columns, games: GameColumns, first: int, end: int, work: _Workspace) -> None:
-    """Add what sides learnt to the sums of their members, and write the sums before each occurrence."""
+def _play(columns: Columns, games: GameColumns, first: int, end: int, traced: bool, work: _Workspace) -> None:
+    """Add what sides learnt to the sums of their members, and write the sums before the outcomes, or after them if `traced`."""
     information, surprise, outcomes = columns.information, columns.surprise, columns.outcomes
     side_start, agent_start, agent, learnt, missed = games.side_start, games.agent_start, games.agent, work.learnt, work.missed
     informed, surprised, origin, begin = work.information, work.surprise, side_start[first], agent_start[side_start[first]]
@@ -284,77 +273,44 @@ def _play(columns: Columns, games: GameColumns, first: int, end: int, work: _Wor
             size = agent_start[side + 1] - agent_start[side]
             more, missing = share * learnt[side - origin] / (size * size), share * missed[side - origin] / size
             for member in range(agent_start[side], agent_start[side + 1]):
-                a = agent[member]
-                informed[member - begin], surprised[member - begin] = information[a], surprise[a]
+                a, at = agent[member], member - begin
+                informed[at], surprised[at] = information[a], surprise[a]
                 information[a] += more
                 surprise[a] += missing
                 outcomes[a] += 1
+                if traced:
+                    informed[at], surprised[at] = information[a], surprise[a]
 
 
 # -- 4. ratings after the games so far
 
 
 @kernel
-def _follow(columns: Columns, latest: _Floats, games: GameColumns, first: int, end: int, work: _Workspace) -> int:
-    """Write `following`, the sums of agents after their last occurrence in the part, and the `latest` values of agents at their first
-    one. Returns the number of occurrences whose values are still unknown.
-    """
-    information, surprise, agent = columns.information, columns.surprise, games.agent
-    informed, surprised, following, newest, last = work.information, work.surprise, work.following, work.newest, work.last
-    shown, spread, unknown, used = work.shown, work.spread, work.unknown, zero()
+def _solve(columns: Columns, games: GameColumns, first: int, end: int, model: Model, work: _Workspace) -> None:
+    """Write `solved` and `width` of all members of the part."""
+    rating, deviation, volatility, agent = columns.rating, columns.deviation, columns.volatility, games.agent
+    lanes, solved, width, informed, surprised = work.lanes, work.solved, work.width, work.information, work.surprise
     begin, finish = games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]
-    within = np.uint64(len(newest) - 1)
-    for member in range(begin, finish):
-        entry = np.uint64(agent[member]) * _SPREAD >> _HIGH_BITS & within
-        while newest[entry] >= begin and agent[newest[entry]] != agent[member]:  # entries of earlier parts are free
-            entry = (entry + np.uint64(1)) & within
-        at, a = member - begin, np.int64(agent[member])
-        if newest[entry] >= begin:
-            following[newest[entry] - begin] = at
-        else:
-            shown[at], spread[at] = latest[2 * a], latest[2 * a + 1]
-        if newest[entry] >= begin or np.isnan(shown[at]):
-            unknown[used] = at
-            used += 1
-        newest[entry] = member
-        following[at] = _NONE
-    members = finish - begin
-    occurrences = int(members)
-    for member in range(begin, finish):
-        if following[member - begin] == _NONE:
-            a = agent[member]
-            following[member - begin] = occurrences
-            last[occurrences - members] = a
-            informed[occurrences], surprised[occurrences] = information[a], surprise[a]
-            unknown[used] = occurrences
-            used += 1
-            occurrences += 1
-    return int(used)
+    for low in range(0, finish - begin, LANES):
+        used = min(LANES, finish - begin - low)
+        for i in range(used):
+            a = agent[begin + low + i]
+            put(lanes, i, rating[a], deviation[a], volatility[a], informed[low + i], surprised[low + i])
+        close_lanes(lanes, used, model)
+        for i in range(used):
+            solved[low + i], width[low + i] = lanes[CLOSED_RATING + i], lanes[CLOSED_DEVIATION + i]
 
 
 @kernel
-def _show(
-    columns: Columns, latest: _Floats, games: GameColumns, first: int, end: int, unknown: int, traced: bool, model: Model, work: _Workspace
-) -> None:  # fmt: skip
-    """Write `shown` and `spread` of the `unknown` occurrences: of all members, or, if a trace is wanted, of those that `_follow` found.
-    The values after an agent's last occurrence become its `latest` ones.
-    """
-    rating, deviation, volatility, agent, last = columns.rating, columns.deviation, columns.volatility, games.agent, work.last
-    lanes, shown, spread, informed, surprised = work.lanes, work.shown, work.spread, work.information, work.surprise
+def _follow(latest: _Floats, games: GameColumns, first: int, end: int, after: _Floats, work: _Workspace) -> None:
+    """Write `shown` and `spread` of all members of the part, and the trace's ratings after the outcomes. latest: as of the last one."""
+    agent, solved, width, shown, spread = games.agent, work.solved, work.width, work.shown, work.spread
     begin, finish = games.agent_start[games.side_start[first]], games.agent_start[games.side_start[end]]
-    for low in range(0, unknown, LANES):
-        used = min(LANES, unknown - low)
-        for i in range(used):
-            at = work.unknown[low + i] if traced else low + i
-            a = np.int64(agent[begin + at]) if begin + at < finish else last[begin + at - finish]
-            put(lanes, i, rating[a], deviation[a], volatility[a], informed[at], surprised[at])
-        close_lanes(lanes, used, model)
-        for i in range(used):
-            at = work.unknown[low + i] if traced else low + i
-            shown[at], spread[at] = lanes[CLOSED_RATING + i], lanes[CLOSED_DEVIATION + i]
-            if begin + at >= finish:
-                a = last[begin + at - finish]
-                latest[2 * a], latest[2 * a + 1] = shown[at], spread[at]
+    for member in range(begin, finish):
+        a, at = np.int64(agent[member]), member - begin
+        shown[at], spread[at] = latest[2 * a], latest[2 * a + 1]
+        latest[2 * a], latest[2 * a + 1] = solved[at], width[at]
+        after[member] = solved[at]
 
 
 # -- 5. forecasts
@@ -364,7 +320,7 @@ def _show(
 def _score(games: GameColumns, first: int, end: int, scale: float, scoring: Scoring, trace: Tracing, work: _Workspace) -> None:
     """Score the forecasts of the part, and write its trace."""
     _, counts, sums, rows = scoring
-    traced, before, after, expected = trace
+    traced, before, _, expected = trace
     side_start, agent_start, place, shown, spread = games.side_start, games.agent_start, games.place, work.shown, work.spread
     odds, results, scored, pairs = work.odds, work.results, first, zero()
     begin = agent_start[side_start[first]]
@@ -385,14 +341,14 @@ def _score(games: GameColumns, first: int, end: int, scale: float, scoring: Scor
     score_games(counts, sums, rows, odds, results, games.weight, scored, end, traced, side_start, expected)
     if traced:
         for member in range(begin, agent_start[side_start[end]]):
-            before[member], after[member] = shown[member - begin], shown[work.following[member - begin]]
+            before[member] = shown[member - begin]
 
 
 @inlined
 def _strengths(
     shown: _Floats, spread: _Floats, agent_start: _Counts, begin: int, first: int, n: int, scale: float, mean: _Floats, variance: _Floats
 ) -> None:
-    """As `_sides`, from the values of each occurrence."""
+    """As `_sides`, from the values of each member before the outcome."""
     for side in range(n):
         low, high = agent_start[first + side], agent_start[first + side + 1]
         mean[side] = variance[side] = 0.0
