@@ -340,7 +340,7 @@ def _score_run(
     for i in range(first, end):
         low, high = side_start[i], side_start[i + 1]
         w, push, more = weight[i] * (1.0 / WEIGHT_ONE), 0.0, 0.0
-        if traced:
+        if traced and high - low > 2:
             expected[low:high] = 0.0
         for a in range(low, high - 1):
             for b in range(a + 1, high):
@@ -358,11 +358,13 @@ def _score_run(
                 more += p * (1.0 - p) * (z * z)
                 _classify(sums, at, z, score, most, w)
                 pair += 1
-                if traced:
+                if traced and high - low > 2:
                     expected[a] += p
                     expected[b] += 1.0 - p
+                elif traced:
+                    expected[a], expected[b] = p, 1.0 - p
         information, scale = _fitted(information, scale, push, more, 2.0 / ((high - low) * (high - low - 1)))
-        if traced:
+        if traced and high - low > 2:
             for side in range(low, high):
                 expected[side] /= high - low - 1
     sums[at + 1, 0], sums[at + 1, 1], sums[at, 0], sums[at, 1], sums[at, 2] = scale, information, loss, brier, discordance
