@@ -176,23 +176,25 @@ class OutcomeHistory:
             np.subtract(start[1:], start[:-1], out=self._columns[name].reserve(len(start) - 1), casting="unsafe")
             self._columns[name].keep(len(start) - 1)
         if self._columns["agent"].size >= SEGMENT_ROWS:
-            self._complete(len(batch.agent))
+            self._complete(batch)
 
     def _append(self, columns: Mapping[str, NDArray[Any]]) -> None:
         for name, values in columns.items():
             self._columns[name].reserve(len(values))[:] = values
             self._columns[name].keep(len(values))
 
-    def _complete(self, batch: int) -> None:
-        """Move the complete segments out of the window. The next one has room for another `batch` agents beyond its end."""
-        rest = self.window
+    def _complete(self, batch: OutcomeBatch) -> None:
+        """Move the complete segments out of the window, which ends with `batch`. The next one has room for another such batch beyond its
+        end.
+        """
+        rest, ends = self.window, batch.agent_start[batch.side_start[1:]]
+        outcomes, agents = len(rest) - len(batch.weight), len(rest.agent) - len(batch.agent)  # in `rest` before the batch
         while len(rest.agent) >= SEGMENT_ROWS:
-            sides = np.cumsum(rest.sides, dtype=np.int64)
-            agents = np.cumsum(rest.members, dtype=np.int64)[sides - 1]
-            segment, rest = rest.split(int(np.searchsorted(agents, SEGMENT_ROWS)) + 1)
+            segment, rest = rest.split(outcomes + int(np.searchsorted(ends, SEGMENT_ROWS - agents)) + 1)
+            outcomes, agents = outcomes - len(segment), agents - len(segment.agent)
             if self.sink is not None:
                 self.sink(segment)
-        self._restore(rest, SEGMENT_ROWS + batch)
+        self._restore(rest, SEGMENT_ROWS + len(batch.agent))
 
     def _restore(self, window: TracedOutcomes, room: int = _SMALLEST) -> None:
         self._clear(room)
