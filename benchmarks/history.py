@@ -1,8 +1,8 @@
 """The history of outcomes: what it adds to a fold, its size, and the time of questions to it.
 
 `python -m benchmarks.history [--quick] [--folder FOLDER]`. Goals: at most 10 % more CPU time and memory of a fold; p99 <= 20 ms for a page
-of outcomes or a history at 1 M agents and 10 M outcomes. A fold is `Partition.fold` of JSON records, 500 outcomes in each, with scored Elo
-and SCO, in slices as a shard makes them. With a history, another thread packs and writes all complete segments. Rounds with and without
+of outcomes or a history at 1 M agents and 10 M outcomes. A fold is `Partition.fold` of JSON records, 500 outcomes in each, with the default
+methods and their scores, in slices as a shard makes them. With a history, another thread packs and writes all complete segments. Rounds with and without
 alternate; a ratio is the median of the rounds, of the CPU seconds of the folding thread and of the process. Questions go to files as the
 API reads them, mapped from a local disk. The files hold random outcomes.
 """
@@ -62,14 +62,13 @@ def fold_rows(store: CheckpointStore, outcomes: int, repeats: int) -> Iterator[R
     fold(store, records[:1], FoldSettings(), 0)  # compiles the kernels
     threads, processes, more = list[float](), list[float](), 0.0
     for number in range(1, repeats + 1):
-        without, _ = fold(store, records, FoldSettings(history=0), number)
+        without, plain = fold(store, records, FoldSettings(history=0), number)
         seconds, partition = fold(store, records, FoldSettings(), number)
         threads.append(seconds[0] / without[0])
         processes.append(seconds[1] / without[1])
-        memory = partition.pools[POOL].memory()
-        more = sum(memory.values()) / (sum(memory.values()) - memory["history"])
+        more = sum(partition.pools[POOL].memory().values()) / sum(plain.pools[POOL].memory().values())
         print(f"without {without[1]:.2f} s; with {seconds[0]:.2f} s of the folding thread, {seconds[1]:.2f} s of the process", flush=True)
-    size = f"{outcomes:,} duels, elo and sco"
+    size = f"{outcomes:,} duels, default methods"
     yield Row("CPU of the folding thread, with / without", size, median(threads), "goal", GOAL_MORE, "x")
     yield Row("CPU of the process, with / without", size, median(processes), "goal", GOAL_MORE, "x")
     yield Row("memory of the pool, with / without", size, more, "goal", GOAL_MORE, "x")

@@ -85,6 +85,27 @@ def test_batch_boundaries_change_no_bit_of_a_trace(rater, twin, size):
     assert digest(arrays(once)) == digest(arrays(cut))
 
 
+@subjects
+@pytest.mark.parametrize("between", ["a fold without a trace", "a restored state"])
+def test_what_comes_between_two_traces_changes_no_bit_of_the_second(rater, twin, between):
+    """Many agents play in the same rating period before and after it."""
+    games = at_times(mixed_games(6, 90, AGENTS), np.arange(90) * 400)
+    _, _, whole = traced(rater, games)
+    state, score = rater.init(0), Prequential()
+    first, middle, last = (batch_of(part) for part in (games[:30], games[30:60], games[60:]))
+    rater.fold(state, first, score, RatingTrace.of(first))
+    if between == "a restored state":
+        state = type(state).from_arrays(state.arrays())
+        rater.fold(state, middle, score, RatingTrace.of(middle))
+        state = type(state).from_arrays(state.arrays())
+    else:
+        rater.fold(state, middle, score)
+    trace = RatingTrace.of(last)
+    rater.fold(state, last, score, trace)
+    for name, column in arrays(trace).items():
+        assert column.tolist() == getattr(whole, name)[-len(column) :].tolist(), name
+
+
 def test_a_trace_needs_scored_predictions():
     batch = batch_of(GAMES[:3])
     with pytest.raises(InputError, match=r"trace .*must come with `score`"):
