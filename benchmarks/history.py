@@ -2,9 +2,9 @@
 
 `python -m benchmarks.history [--quick] [--folder FOLDER]`. Goals: at most 10 % more CPU time and memory of a fold; p99 <= 20 ms for a page
 of outcomes or a history at 1 M agents and 10 M outcomes. A fold is `Partition.fold` of JSON records, 500 outcomes in each, with the default
-methods and their scores, in slices as a shard makes them. With a history, another thread packs and writes all complete segments. Rounds with and without
-alternate; a ratio is the median of the rounds, of the CPU seconds of the folding thread and of the process. Questions go to files as the
-API reads them, mapped from a local disk. The files hold random outcomes.
+methods and their scores, in slices as a shard makes them. With a history, another thread packs and writes all complete segments. Rounds
+with and without alternate; a ratio is the median of the rounds, of the CPU seconds of the folding thread and of the process. Questions go
+to files as the API reads them, mapped from a local disk. The files hold random outcomes.
 """
 
 import random
