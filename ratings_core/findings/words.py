@@ -217,6 +217,8 @@ def forecast_lines(part: Prequential) -> Iterator[str]:
         means = [f"{name} {value:.4f}" for name, value in named if value is not None]
         wrong = [] if forecast.kendall is None else [f"{forecast.kendall:.1%} of wins predicted wrongly"]
         yield f"{method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
+    if any(forecast.enough and forecast.log_loss is not None for forecast in part.forecasts):
+        yield "to compare: a coin has log loss 0.6931 and Brier score 0.25"
 
 
 def _games(shape: str | None) -> str:

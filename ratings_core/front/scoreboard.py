@@ -142,15 +142,22 @@ class Scoreboard:
         return pa.table(names | chosen | means | errors, metadata={"equirank_version": release()})
 
     def __str__(self) -> str:
-        return drawn(self._title(), _HEADS, self._rows(), [], left=0)
+        return drawn(self._title(), _HEADS, self._rows(), self._notes(), left=0)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return drawn_html(self._title(), _HEADS, self._rows(), [])
+        return drawn_html(self._title(), _HEADS, self._rows(), self._notes())
 
     def _title(self) -> str:
         return f"{self.games} games predicted, each from earlier games only; {self.history} games of {self.agents} agents in all"
+
+    def _notes(self) -> list[str]:
+        """What a coin has, and which defaults forecast these games as well as the best row does."""
+        level = [one.name for one in self.scores if not one.chosen and one.behind.value <= one.behind.half]
+        first = next(one.name for one in self.scores if not one.chosen)
+        best = f"no further behind the best row than their intervals: {', '.join(level)}" if level else f"the best one is {first}"
+        return ["A coin has log loss 0.6931 and Brier score 0.25, where a tie is half a win.", f"Of the default settings, {best}."]
 
     def _rows(self) -> list[list[str]]:
         return [

@@ -54,7 +54,8 @@ class GlickoState(OnlineState):
     agents.
 
     latest: float64 (2 m,), rating and deviation of each agent after its outcomes so far, NaN if they are not known; empty unless the last
-    fold had a trace. They follow from the columns, so `arrays` does not have them.
+    fold had a trace. They follow from the columns and the settings of the rater that folded them, so `arrays` does not have them. Code that
+    writes columns, or folds with other settings, has to call `keep_latest(wanted=False)` first.
     """
 
     COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({

@@ -184,8 +184,8 @@ class OutcomeHistory:
             self._columns[name].keep(len(values))
 
     def _complete(self, batch: OutcomeBatch) -> None:
-        """Move the complete segments out of the window, which ends with `batch`. The next one has room for another such batch beyond its
-        end.
+        """Move the complete segments out of the window, which ends with `batch`. Before the batch it had fewer than `SEGMENT_ROWS` agents,
+        so each segment ends in the batch. The next window has room for another such batch beyond its end.
         """
         rest, ends = self.window, batch.agent_start[batch.side_start[1:]]
         outcomes, agents = len(rest) - len(batch.weight), len(rest.agent) - len(batch.agent)  # in `rest` before the batch

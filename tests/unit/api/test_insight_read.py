@@ -69,7 +69,7 @@ def test_the_command_tells_all_of_it(seen: Running, tmp_path: Path) -> None:
         "weakly connected among the first 7 by elo, maximal_lottery: ",
         "paper > rock-copy > scissors > paper", "equal agents: rock, rock-copy",
         "by majority of head-to-head results, stranger loses to no opponent; without 1 outcome, other would be level or ahead",
-        "other: place 2 by maximal_lottery, 7 by elo", "elo: log loss 0.5000",
+        "other: place 2 by maximal_lottery, 7 by elo", "elo: log loss 0.5000", "to compare: a coin has log loss 0.6931",
         "sco: not enough outcomes yet (0 of 100 predicted pairs)", "other boards rank it lower: 6 by elo",
     ):  # fmt: skip
         assert part in text, (part, text)

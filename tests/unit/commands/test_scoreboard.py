@@ -43,10 +43,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_table_has_a_line_for_each_method(run: Any, file: Path) -> None:
     code, out, _ = run(str(file), "--method", "elo", "--method", "bradley_terry", "--refits", "10", "--defaults")
     assert code == 0
-    title, heads, *lines = out.splitlines()
+    title, heads, *lines, coin, level = out.splitlines()
     assert title == "120 games predicted, each from earlier games only; 240 games of 6 agents in all"
     assert heads.split()[0] == "method"
     assert sorted(line.split()[0] for line in lines) == ["bradley_terry", "elo"]
+    assert coin.startswith("A coin has log loss 0.6931")
+    assert level.startswith("Of the default settings, no further behind the best row than their intervals: ")
 
 
 def test_json_has_an_object_for_each_line_of_the_table(run: Any, file: Path) -> None:

@@ -1,6 +1,7 @@
 """The scoreboard: forecasts come from earlier games only, and figures are those of plain loops over the same games."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from ratings_core import InputError, Online, scoreboard
 from ratings_core.batch.pair_counts import pair_counts
-from ratings_core.front.scoreboard import _mean
+from ratings_core.front.scoreboard import Mean, _mean
 from ratings_core.margins import posterior_margins
 
 AGENTS = 8
@@ -109,6 +110,13 @@ def test_the_scores_are_a_table_for_programs_and_a_text_for_people():
     assert board.table().column_names[:4] == ["method", "settings", "chosen", "log_loss"]
     assert str(board).splitlines()[0] == "100 games predicted, each from earlier games only; 200 games of 8 agents in all"
     assert "favourite won" in board._repr_html_()
+    assert str(board).splitlines()[-1] == "Of the default settings, no further behind the best row than their intervals: elo."
+
+
+def test_a_default_behind_its_chosen_settings_is_not_called_level():
+    board = scoreboard(played(2_000), ["elo"])
+    late = replace(board.scores[1], behind=Mean(0.01, 0.005))
+    assert str(replace(board, scores=(board.scores[0], late))).splitlines()[-1] == "Of the default settings, the best one is elo."
 
 
 def test_intervals_of_means_hold_the_mean_in_95_of_100_samples():
