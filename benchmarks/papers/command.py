@@ -84,7 +84,8 @@ def _show(one: Progress, folder: Path, seed: int | None) -> None:
         print(f"{head} NOT RUN: needs {one.result.needs}", flush=True)
         return
     took = f"{one.seconds:.1f} s" if one.seconds else "stored"
-    print(f"{head} {_counts([one.result.count(kind) for kind in _KINDS])} ({one.result.size}, {took})", flush=True)
+    counts = [one.result.count(kind) for kind in _KINDS]
+    print(f"{head} {_counts(counts) if any(counts) else 'no row to compare in this size'} ({one.result.size}, {took})", flush=True)
     if seed is not None and not one.result.seeds:
         print("      draws nothing at random: the seed changes nothing", flush=True)
     for figure in one.result.figures:

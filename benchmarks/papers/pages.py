@@ -40,13 +40,16 @@ the other seed is a *no*, and the command ends with status 1.
 _SUMMARY_END: Final = """
 - *Compared rows*: what the paper says is a number that it prints, a statement, or what an equation or a theorem of it implies for our
   input, such as a sum that has to be 0. The column *the paper* has it. A statement counts as much as a number.
-- *Match*: equal to the tolerance in the table, or the paper's statement holds. In small size, a random statement is tried on few trials,
-  and some are compared in full size alone.
+- *Match*: equal to the tolerance in the table, or the paper's statement holds. Where the note above a table says that our input is another
+  one, a statement that holds on it supports the paper, and does not reproduce its figure. In small size, a random statement is tried on few
+  trials, and some are compared in full size alone.
 - *Within noise*: the experiment is random, and the difference is at most the noise in the table.
 - *No, explained*: the printed value does not follow from the paper's definitions or data, or follows only from a choice that the paper does
   not state, such as a precision, a rule for ties, or where an iteration ends. Ours is the value that the stated reason predicts.
 - *No, other input*: a value or a statement of the paper that is another one on our input. The paper's input is not public, so nothing
   follows for or against the paper. It counts as not reproduced.
+- *Not printed*, *not compared*: the paper prints no value, or one that ours cannot be compared with; the last column says why. These rows
+  are in no column here.
 - *Items without input*: it is not public, or was not on the machine. The page of the paper says which.
 
 **Input outside of the project.** Table 2 of soft Condorcet optimization reads `data/preflib_sco.tar.xz` below the folder that the
@@ -155,9 +158,14 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 
 def _table(values: Sequence[Value]) -> str:
-    rows = [(one.label, one.printed or "–", one.ours, str(one.match), one.why) for one in values]
+    rows = [(one.label, one.printed or "–", one.ours, _match(one), one.why) for one in values]
     head = "| value | the paper | ours | match | reason or tolerance |\n| --- | --- | --- | --- | --- |\n"
     return head + "".join(map(_row, rows))
+
+
+def _match(value: Value) -> str:
+    """The match as text. A printed value that cannot be compared is `not compared`."""
+    return "not compared" if value.match is Match.NONE and value.printed else str(value.match)
 
 
 def _row(cells: Sequence[object]) -> str:

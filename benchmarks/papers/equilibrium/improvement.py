@@ -112,7 +112,7 @@ def _compared(curves: Mapping[str, Floats]) -> list[Value]:
 
     def maintained(what: str, column: int) -> Value:
         kept, lost = 1 + both[column] / first[column], f"{both[column] / more[column]:.2f} of what it loses under Elo"
-        ours = f"{both[column]:+.3f}, {lost}; {kept:.0%} is kept, {MAINTAINED:.0%} or more counts as maintained"
+        ours = f"{both[column]:+.3f}, {lost}; {kept:.1%} is kept, {MAINTAINED:.0%} or more counts as maintained"
         return claim(f"{what} entropy, NE, additional prompts", "maintained", ours, holds=kept >= MAINTAINED, other_input=RULES)
 
     return [

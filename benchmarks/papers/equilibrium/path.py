@@ -56,7 +56,7 @@ def annealed(game: KingOfTheHill) -> tuple[Mixes, float]:
 
 @PAPER.item("equation-3", "Section 3.2, equation 3", "The annealed loss beside the exact path")
 def equation_3(run: Run) -> Output:
-    games = [KingOfTheHill.of(preferences(_PROMPTS, _MODELS, seed)) for seed in run.seeds(run.pick(2, 6))]
+    games = [KingOfTheHill.of(preferences(_PROMPTS, _MODELS, seed)) for seed in run.seeds(run.pick(2, 40))]
     exact = [lle(game, target="even") for game in games]
     found = [annealed(game) for game in games]
     apart = [

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.papers.figures import band, grid, line
-from benchmarks.papers.items import Drawn, Output, Run, Value, claim, equal
+from benchmarks.papers.items import Drawn, Match, Output, Run, Value, claim, equal
 from benchmarks.papers.soft_condorcet.paper import GOLDEN, PAPER
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.fenchel_young import FenchelYoungOptions, fenchel_young
@@ -36,7 +36,12 @@ CANDIDATES: Final = 3
 """Agents drawn for each seat of a skill-matched contest; the nearest one to the contest's mean skill plays."""
 SPARSE: Final = {"uniform": 30, "skill-matched": 20}
 """Matching -> largest number of contests at which the paper has SCO first: 38 % and 59 % of the pairs never met."""
+BOTH_LOWEST: Final = {"uniform": 10, "skill-matched": 20}
+"""Matching -> largest number of contests at which the paper has both SCO ratings lowest: at least 59 % of the pairs never met."""
 ALPHA: Final = 0.01
+"""Step of the Fenchel-Young loss. The paper gives no step for these tournaments, and 0.01 and 0.1 in section 4.2."""
+ALPHA_SIGMOID: Final = 0.1
+"""Step of the sigmoid loss. With 0.01 its descent is far from its end after the paper's 10,000 iterations."""
 WIDE: Final = FenchelYoungOptions(high=1_000.0, tolerance=1e-6, accept_approximate=True)
 """A box in which only agents without a finite maximum-likelihood rating reach a bound. Near it the loss is flat, so it is not always
 certain."""
@@ -47,7 +52,9 @@ CHUNK: Final = 50
 FULL: Final = 4
 """Parts of `CHUNK` tournaments in a full run."""
 WITH_PRIOR: Final = "Elo with a prior (ours)"
-EARLY: Final = "Elo, 10 iterations (ours)"
+ITERATIONS: Final = 3
+"""Iterations of Hunter's algorithm after which Elo is stopped in one variant."""
+EARLY: Final = f"Elo, {ITERATIONS} iterations (ours)"
 OURS: Final = {WITH_PRIOR, EARLY}
 """Variants of Elo that the paper does not name."""
 Method = Callable[[Profile, int], Ranking]
@@ -118,12 +125,12 @@ def minorised(wins: Floats, iterations: int) -> Floats:
 
 METHODS: Final[Mapping[str, Method]] = {
     "SCO, sigmoid": lambda votes, seed: (
-        soft_condorcet_sgd(votes, seed=seed, batch=PARAMETERS["batch"], iterations=PARAMETERS["iterations"]).ranking
+        soft_condorcet_sgd(votes, seed=seed, alpha=ALPHA_SIGMOID, batch=PARAMETERS["batch"], iterations=PARAMETERS["iterations"]).ranking
     ),
     "SCO, Fenchel-Young": lambda votes, seed: Ranking.from_scores(sampled_fenchel_young(votes, seed)),
     "Elo": lambda votes, _: Ranking.from_scores(fenchel_young(_wins(votes), options=WIDE).ratings, 1e-6),
     WITH_PRIOR: lambda votes, _: Ranking.from_scores(bradley_terry(_wins(votes), options=BradleyTerryOptions(prior=0.1)).ratings, 1e-6),
-    EARLY: lambda votes, _: Ranking.from_scores(minorised(_wins(votes), 10), 1e-9),
+    EARLY: lambda votes, _: Ranking.from_scores(minorised(_wins(votes), ITERATIONS), 1e-9),
     "Copeland": lambda votes, _: copeland(_margins(votes)).ranking,
     "ranked pairs": lambda votes, _: ranked_pairs(_margins(votes), ties="order").ranking,
     "Schulze": lambda votes, _: schulze(_wins(votes)).ranking,
@@ -132,8 +139,8 @@ METHODS: Final[Mapping[str, Method]] = {
     "approval": lambda votes, _: approval(votes, 2).ranking,
 }
 """Rankings of a tournament. Elo is the maximum-likelihood fit, where undefeated agents end at the upper bound of a wide box; the one with a
-prior has a tenth of a tied game for each agent; the one of 10 iterations is the algorithm that the paper names, stopped early. Approval is
-of the first two.
+prior has a tenth of a tied game for each agent; the one of three iterations is the algorithm that the paper names, stopped early. Approval
+is of the first two.
 """
 
 
@@ -189,13 +196,17 @@ def figure_2(run: Run) -> Output:
     for (matching, n, _), result in zip(parts, stored, strict=True):
         before = found.setdefault((matching, n), {name: np.empty((0, 2)) for name in METHODS})
         found[matching, n] = {name: np.vstack([before[name], result[name]]) for name in METHODS}
-    return Output(_claims(found), [_drawn(found)], note=_NOTE.format(seeds=len(seeds)))
+    return Output(_claims(found), [_drawn(found)], note=_NOTE.format(seeds=len(seeds), sigmoid=ALPHA_SIGMOID, fenchel_young=ALPHA))
 
 
 _NOTE: Final = """{seeds} tournaments for each point (the paper has 200); the bands are 95 % intervals of the mean. The paper prints
-curves and states claims; the claims are compared. A claim of a lowest value holds if no method of the paper is lower by more than three
-standard errors of the difference on the same tournaments. Without a prior, the optimum of the Fenchel-Young loss is the one of Elo; they
-differ because the descent ends before it."""
+curves and makes statements about them, which are compared. *Lowest* holds if no other method of the paper is lower by more than three
+standard errors. The column *ours* has the mean of the SCO rating, and how far the mean of the lowest other method is above it (+) or below
+(-), with the standard error of this difference on the same tournaments. The paper says *lowest* of both SCO ratings if at least 59 % of the
+pairs never met, and of SCO if 38 % never met; there the better rating is compared. The paper gives no steps for these tournaments. Here
+the step is {sigmoid:g} with the sigmoid and {fenchel_young:g} with the Fenchel-Young loss, which are the two steps of its section 4.2. With
+0.01, the descent of the sigmoid loss is far from its end after the paper's 10,000 iterations. Without a prior, the optimum of the
+Fenchel-Young loss is the one of Elo; they differ because the descent ends before it."""
 Found = Mapping[tuple[str, int], Mapping[str, Floats]]
 """(matching, contests) -> method -> (tournaments, 2): both distances."""
 
@@ -205,37 +216,102 @@ def _cell(matching: str, n: int, seeds: Iterable[int]) -> dict[str, list[Any]]:
     return {name: [run[name] for run in runs] for name in METHODS}
 
 
+SCO: Final = ("SCO, sigmoid", "SCO, Fenchel-Young")
+METRICS: Final = ("Kendall-tau distance", "mean true rating distance")
+
+
+def _gap(found: Mapping[str, Floats], name: str, than: str, metric: int) -> tuple[float, float]:
+    """By how much one method is lower than another on the same tournaments: mean and its standard error."""
+    gap = found[than][:, metric] - found[name][:, metric]
+    return float(gap.mean()), float(gap.std() / np.sqrt(len(gap)))
+
+
 def _lower(found: Mapping[str, Floats], name: str, than: str, metric: int) -> bool:
     """Whether one method is lower than the other by more than three standard errors."""
-    gap = found[than][:, metric] - found[name][:, metric]
-    return bool(gap.mean() > 3 * gap.std() / np.sqrt(len(gap)))
+    mean, error = _gap(found, name, than, metric)
+    return mean > 3 * error
+
+
+def _mean(found: Found, matching: str, n: int, name: str, metric: int) -> float:
+    return float(found[matching, n][name][:, metric].mean())
 
 
 _EXACT_ELO: Final = (
     "our Elo is the exact optimum, which is also that of the Fenchel-Young loss; the paper names Hunter's algorithm and not its number of "
-    "iterations; after 10 iterations Elo has {early:.1f}, which is not lower than SCO by three standard errors"
+    f"iterations; after {ITERATIONS} iterations "
 )
+
+
+def _lowest(found: Found, matching: str, n: int, sco: str, metric: int) -> Value:
+    """Statement that no other method of the paper is lower than an SCO rating."""
+    cell = found[matching, n]
+    others = [name for name in METHODS if name not in SCO and name not in OURS]
+    lower = [name for name in others if _lower(cell, name, sco, metric)]
+    best = min(others, key=lambda name: _mean(found, matching, n, name, metric))
+    mean, error = _gap(cell, best, sco, metric)
+    early = _mean(found, matching, n, EARLY, metric)
+    stopped = f"{_EXACT_ELO}Elo has {early:.1f}, which is not lower than SCO by three standard errors"
+    reason = stopped if lower == ["Elo"] and not _lower(cell, EARLY, sco, metric) else ""
+    ours = f"{_mean(found, matching, n, sco, metric):.1f}; {best} {-mean:+.2f}, standard error {error:.2f}"
+    label = f"{matching}, {n} contests, {METRICS[metric]}: {sco}"
+    return claim(label, "lowest", ours, holds=not lower, reason=reason)
+
+
+def _better_sco(found: Found, matching: str, n: int, metric: int) -> str:
+    return min(SCO, key=lambda sco: _mean(found, matching, n, sco, metric))
+
+
+def _elo_higher(found: Found, metric: int) -> Value:
+    """Statement that Elo's distances are higher than those of both SCO ratings in skill-matched tournaments."""
+    matching = MATCHINGS[1]
+
+    def higher(elo: str) -> list[int]:
+        return [n for n in SIZES if all(_mean(found, matching, n, elo, metric) > _mean(found, matching, n, sco, metric) for sco in SCO)]
+
+    exact, early = higher("Elo"), higher(EARLY)
+    reason = f"{_EXACT_ELO}Elo is higher than both SCO ratings with each number of contests" if early == SIZES else ""
+    ours = f"higher than both with {_listed(exact)} contests"
+    return claim(f"{matching}, {METRICS[metric]}: Elo", "higher than SCO", ours, holds=exact == SIZES, reason=reason)
+
+
+def _ranked_pairs_lower(found: Found) -> Value:
+    """Statement about the mean true rating distance of ranked pairs where fewer than half of the pairs never met."""
+    matching, sizes = MATCHINGS[1], [n for n in SIZES if n > SPARSE["skill-matched"]]
+    lower = [n for n in sizes if _mean(found, matching, n, "ranked pairs", 1) < min(_mean(found, matching, n, sco, 1) for sco in SCO)]
+    ours = f"lower than both with {_listed(lower)} contests"
+    return claim(f"{matching}, {sizes[0]} contests or more, {METRICS[1]}: ranked pairs", "lower than SCO", ours, holds=lower == sizes)
+
+
+def _beside_sco(found: Found, matching: str, name: str, metric: int) -> Value:
+    """A method that the paper calls comparable to SCO: by how much its means are above those of the better SCO rating."""
+    gaps = [
+        _mean(found, matching, n, name, metric) - _mean(found, matching, n, _better_sco(found, matching, n, metric), metric) for n in SIZES
+    ]
+    ours = f"{min(gaps):+.1f} to {max(gaps):+.1f} beside the better SCO"
+    return Value(
+        f"{matching}, {METRICS[metric]}: {name}", "comparable to SCO", ours, Match.NONE, "the paper gives no measure of comparable"
+    )
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes)) or "no number of"
 
 
 def _claims(found: Found) -> list[Value]:
     values = []
     for matching in MATCHINGS:
         for n in (size for size in SIZES if size <= SPARSE[matching]):
-            for metric, name in enumerate(("Kendall-tau distance", "mean true rating distance")):
-                cell = found[matching, n]
-                best = min(("SCO, sigmoid", "SCO, Fenchel-Young"), key=lambda sco: cell[sco][:, metric].mean())
-                lower = [other for other in METHODS if other not in OURS and _lower(cell, other, best, metric)]
-                means = {other: cell[other][:, metric].mean() for other in METHODS}
-                second = min(
-                    (other for other in METHODS if not other.startswith("SCO") and other not in OURS), key=lambda other: means[other]
-                )
-                reason = _EXACT_ELO.format(early=means[EARLY]) if lower == ["Elo"] and not _lower(cell, EARLY, best, metric) else ""
-                ours = f"{best} {means[best]:.1f}, {second} {means[second]:.1f}"
-                values.append(claim(f"{matching}, {n} contests: {name}", "SCO lowest", ours, holds=not lower, reason=reason))
+            for metric in range(len(METRICS)):
+                losses = SCO if n <= BOTH_LOWEST[matching] else (_better_sco(found, matching, n, metric),)
+                values += [_lowest(found, matching, n, sco, metric) for sco in losses]
     for matching in MATCHINGS:
         worst = _worst(found, matching)[: len(HIGHEST)]
         holds = set(worst) == HIGHEST
         values.append(claim(f"{matching}: highest distances", "approval, Borda, maximal lotteries", ", ".join(worst), holds=holds))
+    for metric in range(len(METRICS)):
+        values.append(_elo_higher(found, metric))
+        values.append(_ranked_pairs_lower(found)) if metric else values.append(_beside_sco(found, "skill-matched", "ranked pairs", metric))
+        values.append(_beside_sco(found, "uniform", "Elo", metric))
     return values
 
 
