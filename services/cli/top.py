@@ -198,7 +198,7 @@ def _solved_again(settings: Settings, store: RedisStore, rows: "PastRows", not_k
 def _past_solves(settings: Settings, store: RedisStore, pool: str, board: str) -> "Iterator[PastSolves | None]":
     """What solves a board's method at past moments. None if the pool has no such board with ratings, or the log cannot be opened here."""
     from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415 - imports kernels, which takes time
-    from services.cli.logs import past_contents  # noqa: PLC0415
+    from services.cli.logs import control_state, past_contents  # noqa: PLC0415
     from services.solve.past_solves import PastSolves  # noqa: PLC0415
     from services.solve.why import SOLVES_KEPT, Solves  # noqa: PLC0415
 
@@ -207,7 +207,7 @@ def _past_solves(settings: Settings, store: RedisStore, pool: str, board: str) -
         if head is None or page is None or not page[1] or contents is None:
             yield None
         else:
-            yield PastSolves(head, page[0], contents, Solves(SOLVES_KEPT), settings.provisional)
+            yield PastSolves(head, page[0], contents, Solves(SOLVES_KEPT), partial(control_state, settings), settings.provisional)
 
 
 def _changed_between(
