@@ -16,7 +16,7 @@ from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
 from services.api.past_boards import past_problems
 from services.api.pools import published
-from services.api.problems import ApiError, check_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, find_agents, nothing_yet
 from services.api.slices import SliceText, board_name
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.past_contents import when_of
@@ -120,7 +120,7 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
                 found = why(files, head, _solved_board(here, head, method), asked, here.solves, here.past, _control(here, head))
             return msgspec.structs.replace(found, display_names=here.pool_agents.names_of(head.pool, found.named_agents()))
     except UnknownAgent as error:
-        raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
+        raise ApiError(404, "no such agent", f"{error}: {find_agents(head.pool)}") from error
     except (NoCheckpoint, NoIndex) as error:
         seconds = str(math.ceil(here.settings.checkpoint_seconds))
         raise ApiError(503, "no checkpoint yet", f"{error}: wait as Retry-After says", headers={"Retry-After": seconds}) from error
