@@ -116,8 +116,8 @@ def why_live(
 
     Raises:
         UnknownAgent: The pool has no such agent at the newest checkpoint.
-        InputError: The history has no outcome of the agent at the position, `flips` is true, `since` is after `until`, or the pool keeps no
-            history.
+        InputError: The history has no outcome of the agent at the position, flips are asked for, `since` is after `until`, or the pool
+            keeps no history.
         OtherSeason: `since` or `until` is before the present season.
         NoIndex: The index is missing, or the history cannot be read now.
         NoOutcomes: The pool had no outcome at `until`.
@@ -128,7 +128,9 @@ def why_live(
     """
     begun = time.perf_counter()
     if asked.flips:
-        raise InputError("flips", True, "must not be sent for an online method: without an outcome, all ratings after it are others")
+        raise InputError(
+            "method", method, "must be a solved method for flips: by an online one, all ratings after a left out outcome are others"
+        )
     check_moments(control, head, asked)
     kept = kept_history(store, head, index, asked.agent)
     if kept is None or kept[1] == UNKNOWN:
