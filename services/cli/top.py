@@ -257,8 +257,8 @@ def _past_boards(settings: Settings, store: RedisStore, method: str) -> "Iterato
         with opened(settings) as (log, control):
             yield PastBoards(store, files, control.refresh, settings.solves_kept, PastStates(log, control.refresh, files, most=None))
     except SeveralGenerations as error:
-        numbers = ", ".join(map(str, error.generations))
-        raise InputError("--generation", None, f"must be one of {numbers}, which all have a board at position {error.position}") from error
+        several, options = " and ".join(map(str, error.generations)), " or ".join(f"--generation {number}" for number in error.generations)
+        raise InputError("--position", error.position, f"has boards of generations {several}: add {options}") from error
 
 
 def _with_details(settings: Settings, board: Board, head: PoolHead | None) -> Board:
