@@ -49,7 +49,7 @@ Opponent: TypeAlias = Annotated[str | None, QueryParameter(description="Return o
 Rating: TypeAlias = Annotated[
     str | None,
     QueryParameter(
-        description="Method of ratings and ranks. Default: the pool's first online method.",
+        description="Method of ratings and ranks. Default: the pool's first online method, or its first solved one without any.",
         schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
     ),
 ]
