@@ -320,5 +320,5 @@ class Reader:
 
 
 def _row_of(sent: FollowedRow | None, generation: int | None) -> AgentRow | None:
-    """The row that was sent, unless the board is of another generation now. generation: that of the board; None if there is none."""
+    """The row that was sent, unless the board is of another generation now. generation: that of the board; None if the board is gone."""
     return None if sent is None or generation not in (None, sent.generation) else sent.row
