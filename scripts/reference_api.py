@@ -293,7 +293,8 @@ _PAGE_HEAD: Final = """# The API
 Written by `make docs` from the OpenAPI document, which the service sends at `/openapi.json`; a test compares.
 
 Examples of answers show their form; their numbers do not belong together. Errors are [`Problem`](#problem) objects of the media type
-`application/problem+json`. The methods of the [client](../guides/client.md) have the names of the operations. In the examples,
+`application/problem+json`. The methods of the [client](../guides/client.md) have the names of the operations.
+[Which method answers](../guides/choose-methods.md#which-method-answers) a request that names none is one table. In the examples,
 `client = Client("http://127.0.0.1:8000")`.
 """
 

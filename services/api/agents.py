@@ -20,7 +20,7 @@ from services.api.context import Agent, Context, Here, Pool, agent_name, context
 from services.api.described import Described, problems
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
-from services.api.problems import ApiError, check_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, no_agent, nothing_yet
 from services.api.slices import SliceText
 from services.boards import agent_history
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
@@ -49,7 +49,7 @@ Opponent: TypeAlias = Annotated[str | None, QueryParameter(description="Return o
 Rating: TypeAlias = Annotated[
     str | None,
     QueryParameter(
-        description="Method of ratings and ranks. Default: the pool's first online method.",
+        description="Method of ratings and ranks. Default: the pool's first online method, or its first solved one without any.",
         schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
     ),
 ]
@@ -401,9 +401,7 @@ def _profile(
 def _no_agent(here: Context, head: PoolHead, name: str, part: SliceName | None = None) -> ApiError:
     """The 404 error for an unknown agent. Raises as `_check_serves`."""
     _check_serves(here, head.pool, head.generation)
-    where = f"GET /v1/pools/{head.pool}/agents?query= finds agents"
-    whole = f"pool {head.pool}" if part is None else f"slice {part} of pool {head.pool}"
-    return ApiError(404, "no such agent", f"{whole} has no agent {name!r}: names are case-sensitive; {where}")
+    return no_agent(head.pool, name, where="" if part is None else f"slice {part}")
 
 
 def _check_serves(here: Context, pool: str, generation: int) -> None:

@@ -17,11 +17,12 @@ from services.api.board_answers import AskedBoard, BoardFormats, OfGeneration, b
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name, context, reads
 from services.api.described import Described, problems
 from services.api.directory import Directory
+from services.api.missing_boards import why_missing
 from services.api.past_boards import past_board, past_boards, past_problems, past_solves
 from services.api.polls import sent
 from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
-from services.api.problems import ApiError, check_slice, not_there_now, nothing_yet
+from services.api.problems import ApiError, check_slice, find_agents, no_agent, not_there_now, nothing_yet
 from services.api.replies import Boards, History, Value, fresh_reply
 from services.api.slices import SliceText, board_name, board_text
 from services.boards import filtered
@@ -239,7 +240,15 @@ def _around(here: Context, pool: str, method: str, agent: str, count: int, part:
     def read() -> Board | None:
         return None if here.pool_agents.details(pool).is_hidden(name) else around()
 
-    board = read_or_raise(here, pool, board_of, f"agent {name!r} on a {board_text(method, part)}", read, part)
+    board = read()
+    if board is None:  # raises if there is no such board; it may have been published since
+        text = board_text(method, part)
+        read_or_raise(
+            here, pool, board_of, text, partial(boards.board, here.store, pool, board_of, start=0, count=1, now=here.clock()), part
+        )
+        board = read()
+    if board is None:
+        raise no_agent(pool, name, where=f"board {method}" if part is None else f"board {method} of slice {part}")
     return here.pool_agents.compared(here.pool_agents.columns_of(board, here.store).board(board), here.store, here.clock())
 
 
@@ -357,7 +366,7 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | FilterCursor 
         return read_or_raise(here, pool, method, board_text(asked.method, asked.part), read, asked.part)
     except boards.WithoutRow as error:
         published(here, pool)  # raises 503 if the store lost the pool in between
-        raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
+        raise ApiError(404, "no such agents", f"{error}: {find_agents(pool)}") from error
     except ReplacedBoard as error:
         raise ApiError(410, "board replaced", str(error)) from error
 
@@ -420,20 +429,22 @@ def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callab
 
     method: the board that `read` needs; empty if it needs none. what: what the pool lacks, for the error. part: the slice of the board.
     """
-    value = read()
+    value, head = read(), None
     if value is None or (isinstance(value, Boards) and value.pool.head is None):
         known = published(here, pool)
         if method and _lost(here, pool, method, known.head):
             raise not_there_now(f"board {method_of(method)} of pool {pool}{' and this slice' if is_sliced(method) else ''}")
-        value = read()
-        if value is None and known.head is None:
+        value, head = read(), known.head
+        if value is None and head is None:
             raise nothing_yet(pool)
-        if value is None and known.head is not None:
-            check_slice(known.head, slice_text(part))
+        if value is None and head is not None:
+            check_slice(head, slice_text(part))
     if value is not None:
         return value
-    soon = "solved boards appear some seconds after a pool's first outcomes"
-    raise ApiError(404, "not found", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")
+    why = f"GET /v1/pools/{pool}/boards lists its boards"
+    if method and head is not None:
+        why = why_missing(head, here.directory.control.known(), method)
+    raise ApiError(404, "not found", f"pool {pool} has no {what}: {why}")
 
 
 def _lost(here: Context, pool: str, method: str, head: PoolHead | None) -> bool:

@@ -54,7 +54,7 @@ def past_solves(here: Context, pool: str, board: str) -> PastSolves | None:
     head, page = here.store.live.head(pool), here.store.solved.page(pool, board, 0, 1)
     if head is None or page is None or not page[1]:
         return None
-    return PastSolves(head, page[0], here.past, here.solves, here.settings.provisional)
+    return PastSolves(head, page[0], here.past, here.solves, here.directory.control.refresh, here.settings.provisional)
 
 
 @contextmanager

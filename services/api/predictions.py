@@ -14,7 +14,7 @@ from services.api.bodies import LimitedBody
 from services.api.context import Agent, Context, Here, Pool, agent_name, reads
 from services.api.described import Decoded, Described, problems
 from services.api.pools import published
-from services.api.problems import ApiError, check_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, find_agents, nothing_yet
 from services.api.slices import SliceText
 from services.boards.agent_index import AgentIndex
 from services.boards.fair_opponents import MOST, FairOpponents, fair_opponents
@@ -158,4 +158,4 @@ def _read(here: Context, pool: str, read: Callable[[PoolHead], ForecastT], part:
         return read(head)
     except UnknownAgents as error:
         published(here, pool)  # raises 503 if the store lost the pool after its head was read
-        raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
+        raise ApiError(404, "no such agents", f"{error}: {find_agents(pool)}") from error

@@ -121,6 +121,17 @@ def check_slice(head: PoolHead, part: str) -> None:
     raise ApiError(404, "not found", f"pool {head.pool} has no slice {part}, and no slices by the tag {tag}: {rule}")
 
 
+def no_agent(pool: str, name: str, *, where: str = "") -> ApiError:
+    """The 404 error for an unknown agent. where: The slice or the board of the pool that lacks it; empty for the pool."""
+    lacks = f"{where} of pool {pool}" if where else f"pool {pool}"
+    return ApiError(404, "no such agent", f"{lacks} has no agent {name!r}: {find_agents(pool)}")
+
+
+def find_agents(pool: str) -> str:
+    """The end of an error for unknown agents: how names are compared, and what finds them."""
+    return f"names are case-sensitive; GET /v1/pools/{pool}/agents?query= finds agents, and suggests the nearest names"
+
+
 def nothing_yet(pool: str) -> ApiError:
     """Return the 404 error for a pool of which no outcome is folded yet.
 

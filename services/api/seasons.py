@@ -30,7 +30,7 @@ from services.api.bodies import LimitedBody
 from services.api.context import Context, Here, Method, Pool, admin_key, context
 from services.api.described import Decoded, Described, problems
 from services.api.pools import pool_view
-from services.api.problems import ApiError
+from services.api.problems import ApiError, find_agents
 from services.api.replies import GenerationWish, SeasonAsked, Seasons
 from services.api.slices import SliceText
 from services.boards import reading as boards
@@ -198,7 +198,7 @@ def _with_details(here: Context, season: str, asked: AskedBoard, form: BoardForm
     details = here.pool_agents.details(asked.pool)
     if hidden := [name for name in asked.agents or () if details.is_hidden(name)]:
         error = boards.WithoutRow(asked.method, hidden)
-        raise ApiError(404, "no such agents", f"{error}: names are case-sensitive")
+        raise ApiError(404, "no such agents", f"{error}: {find_agents(asked.pool)}")
     return AgentColumns(details, None).board(board)
 
 
@@ -222,7 +222,7 @@ def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> 
     except NoSeason as error:
         raise ApiError(404, "not found", f"{error}: GET /v1/pools/{asked.pool}/seasons lists them") from error
     except boards.WithoutRow as error:
-        raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
+        raise ApiError(404, "no such agents", f"{error}: {find_agents(asked.pool)}") from error
     if count is None and agents is None and len(page.rows) == most:
         boards.check_size(page)
     if count is None and asked.selects:

@@ -54,7 +54,8 @@ class AgentChange(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         agent: Name of the agent.
         method: Name of the board.
-        before: The row that this stream sent last; None if it sent none, or if the agent was not on the board.
+        before: The row that this stream sent last; None if it sent none, if the agent was not on the board, or if that row is of another
+            generation: ratings of two generations do not follow each other.
         after: The row now; None if the agent is not on the board.
     """
 
@@ -65,7 +66,7 @@ class AgentChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Data of an `agents` event. changes: Rows that differ from those sent last."""
+    """Data of an `agents` event. changes: Rows that differ from those sent last, or are of another generation."""
 
     pool: str
     changes: list[AgentChange]
@@ -116,6 +117,13 @@ class Wanted(NamedTuple):
         return self.methods is None or method in self.methods
 
 
+class FollowedRow(NamedTuple):
+    """A row of an agent that a stream follows. generation: that of its board; None if the board was not read with it."""
+
+    generation: int | None
+    row: AgentRow
+
+
 class BoardEvent(NamedTuple):
     """A `board` event. content: what decides whether the board changed. event: the encoded event."""
 
@@ -162,10 +170,15 @@ class State:
             digest.update(event.content)
         return f"{self.pool.generation or 0}-{self.pool.outcomes}-{digest.hexdigest()}"
 
-    def rows_of(self, wanted: Wanted) -> dict[tuple[str, str], AgentRow]:
+    def generation_of(self, method: str) -> int | None:
+        """Generation of a board; None if the state has no such board."""
+        board = self._boards.get(method)
+        return None if board is None else board.generation
+
+    def rows_of(self, wanted: Wanted) -> dict[tuple[str, str], FollowedRow]:
         """(agent, method) -> row, for the agents that a stream follows and the boards that it sends."""
         return {
-            (agent, method): row
+            (agent, method): FollowedRow(self.generation_of(method), row)
             for agent in wanted.agents
             for method, row in sorted(self.agents.get(agent, {}).items())
             if wanted.has(method)
@@ -218,13 +231,18 @@ _UNCHANGED: Final[Mapping[str, Any]] = {
     "outcomes": None,
     "certificate": None,
     "extra": {},
+    "games_position": msgspec.UNSET,
+    "earlier": msgspec.UNSET,
 }
-"""Fields of a board in which states may differ although its rows are equal. A new solve with equal rows changes them, and a live board's
-position changes with each outcome of the pool."""
+"""Fields of a board in which states may differ although its rows are equal. A new solve with equal rows changes them, a live board's
+position changes with each outcome of the pool, a checkpoint moves `games_position`, and the clock moves `earlier`."""
 
 
 def _content(board: Board) -> bytes:
-    return msgspec.json.encode(msgspec.structs.replace(board, **_UNCHANGED))
+    rows = board.rows
+    if board.earlier is not msgspec.UNSET:  # what the rows were a day before changes with the clock, also in a pool at rest
+        rows = [msgspec.structs.replace(row, earlier_rank=None, earlier_rating=None) for row in rows]
+    return msgspec.json.encode(msgspec.structs.replace(board, rows=rows, **_UNCHANGED))
 
 
 class Reader:
@@ -240,7 +258,7 @@ class Reader:
         self._state: weakref.ref[State] | None = None
         self._number, self._version = 0, b""
         self._boards: dict[str, bytes] = {}
-        self._agents: dict[tuple[str, str], AgentRow] = {}
+        self._agents: dict[tuple[str, str], FollowedRow] = {}
         self._stale = False
 
     @property
@@ -286,12 +304,21 @@ class Reader:
         return changed
 
     def _agent_parts(self, state: State) -> list[bytes]:
-        rows = state.rows_of(self.wanted)
-        keys = sorted({*rows, *self._agents})
-        changes = [
-            AgentChange(agent=agent, method=method, before=before, after=after)
-            for agent, method in keys
-            if (before := self._agents.get((agent, method))) != (after := rows.get((agent, method)))
-        ]
+        rows, sent = state.rows_of(self.wanted), self._agents
         self._agents = rows
+        keys = [key for key in sorted({*rows, *sent}) if rows.get(key) != sent.get(key)]
+        changes = [
+            AgentChange(
+                agent=agent,
+                method=method,
+                before=_row_of(sent.get((agent, method)), state.generation_of(method)),
+                after=None if (after := rows.get((agent, method))) is None else after.row,
+            )
+            for agent, method in keys
+        ]
         return [encoded("agents", msgspec.json.encode(AgentChanges(pool=self.wanted.pool, changes=changes)))] if changes else []
+
+
+def _row_of(sent: FollowedRow | None, generation: int | None) -> AgentRow | None:
+    """The row that was sent, unless the board is of another generation now. generation: that of the board; None if the board is gone."""
+    return None if sent is None or generation not in (None, sent.generation) else sent.row

@@ -19,6 +19,7 @@ from litestar.params import HeaderParameter, QueryParameter
 from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import Message, Receive, Scope, Send
 
+from ratings_core.checks import similar
 from ratings_core.errors import InputError
 from ratings_core.methods.registry import METHODS
 from ratings_core.online import RATERS
@@ -96,7 +97,7 @@ def _checked(methods: list[str] | None) -> frozenset[str] | None:
     """Return the names of boards. A board that the pool lacks may appear later; a name that no method has is refused."""
     for method in methods or ():
         if method not in RATERS and method not in METHODS:
-            raise InputError("methods", method, "must be the name of a method")
+            raise InputError("methods", method, f"must be the name of a method{similar(method, [*RATERS, *METHODS])}")
     return None if methods is None else frozenset(methods)
 
 

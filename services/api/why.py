@@ -16,7 +16,7 @@ from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
 from services.api.past_boards import past_problems
 from services.api.pools import published
-from services.api.problems import ApiError, check_slice, nothing_yet
+from services.api.problems import ApiError, check_slice, find_agents, nothing_yet
 from services.api.slices import SliceText, board_name
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.past_contents import when_of
@@ -24,6 +24,7 @@ from services.boards.result import SolvedBoard
 from services.boards.slice_boards import is_sliced, method_of, slice_text
 from services.boards.store.protocol import INSIGHT, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
+from services.control.records import ControlState
 from services.solve.problems.serving import NoCheckpoint
 from services.solve.why import Asked, why
 from services.solve.why_answers import Why
@@ -87,7 +88,8 @@ async def explain_rating(
 
     By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
     large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-    without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
+    without them. With `from` or `since`: what changed since then. A moment before the present season is refused (422). With `slice`: the
+    rating in the slice.
     Percent-encode the agent's name, including slashes.
     """
     moments = when_of(since, since_time, ("from", "since")), when_of(until, until_time, ("to", "until"))
@@ -113,15 +115,21 @@ def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None
     try:
         with past_problems():
             if index is not None:
-                found = why_live(files, here.store, head, index, method_of(method), asked, here.past, here.directory.control.known())
+                found = why_live(files, here.store, head, index, method_of(method), asked, here.past, _control(here, head))
             else:
-                found = why(files, head, _solved_board(here, head, method), asked, here.solves, here.past)
+                found = why(files, head, _solved_board(here, head, method), asked, here.solves, here.past, _control(here, head))
             return msgspec.structs.replace(found, display_names=here.pool_agents.names_of(head.pool, found.named_agents()))
     except UnknownAgent as error:
-        raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
+        raise ApiError(404, "no such agent", f"{error}: {find_agents(head.pool)}") from error
     except (NoCheckpoint, NoIndex) as error:
         seconds = str(math.ceil(here.settings.checkpoint_seconds))
         raise ApiError(503, "no checkpoint yet", f"{error}: wait as Retry-After says", headers={"Retry-After": seconds}) from error
+
+
+def _control(here: Context, head: PoolHead) -> ControlState:
+    """The state of the control log as it was last read, or as it is now if it lacks the generation of the head. Raises `LogError`."""
+    known = here.directory.control.known()
+    return known if head.generation in known.generations.get(head.pool, {}) else here.directory.control.refresh()
 
 
 def _solved_board(here: Context, head: PoolHead, method: str) -> SolvedBoard:

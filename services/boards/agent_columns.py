@@ -93,7 +93,7 @@ class AgentColumns:
         index = None if board.source in _EARLIER else self._index
         if not isinstance(index, AgentIndex) or not index.counts_games or index.entry.slice != (board.slice or ""):
             return board
-        return msgspec.structs.replace(board, rows=_with_games(rows, index), games_position=index.entry.position)
+        return msgspec.structs.replace(board, rows=_with_games(rows, index, board.source), games_position=index.entry.position)
 
     def difference(self, difference: Difference) -> Difference:
         """A difference of boards without hidden agents. Its counts include them."""
@@ -146,9 +146,13 @@ def _detailed(row: AgentRow, details: AgentDetails) -> AgentRow:
     )
 
 
-def _with_games(rows: Sequence[AgentRow], index: AgentIndex) -> list[AgentRow]:
+def _with_games(rows: Sequence[AgentRow], index: AgentIndex, source: str) -> list[AgentRow]:
+    """Rows with the games of the index. Those of a live board have none while they count fewer outcomes than the index does."""
     names = [row.agent for row in rows]
-    return rows_with_games(rows, index.played(names), last_played(index, names))
+    played = index.played(names)
+    if source == "live":  # a checkpoint can be newer than the board that was published or read before it
+        played = played._replace(known=played.known & ~index.is_ahead_of(rows))
+    return rows_with_games(rows, played, last_played(index, names))
 
 
 def rows_with_games(rows: Sequence[AgentRow], played: GamesPlayed, times: Mapping[str, float] = MappingProxyType({})) -> list[AgentRow]:

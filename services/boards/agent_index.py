@@ -19,6 +19,7 @@ from ratings_core.records.name_search import EXACT, TIERS, NameSearch
 from ratings_core.records.outcomes import WEIGHT_ONE
 from ratings_core.records.roster import UNKNOWN, Roster
 from services.boards.outcome_history import OutcomeHistoryReader
+from services.boards.result import AgentRow
 from services.boards.store.protocol import PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
@@ -284,6 +285,14 @@ class AgentIndex:
             names: Names of agents.
         """
         return GamesPlayed.of(self._names.lookup(names), self._all_results())
+
+    def is_ahead_of(self, rows: Sequence[AgentRow]) -> NDArray[np.bool_]:
+        """Whether the checkpoint counts outcomes of a row's agent that the row does not count: bool (n,). rows: Rows of a live board."""
+        ids = self.ids([row.agent for row in rows])
+        ahead = np.zeros(len(ids), np.bool_)
+        known = ids != UNKNOWN
+        ahead[known] = self.outcomes_of(ids[known]) > np.array([row.outcomes or 0 for row in rows], np.int64)[known]
+        return ahead
 
     def with_games(self, least: int) -> NDArray[np.int32]:
         """Ids of the agents with at least this number of games. Only for pools of games."""

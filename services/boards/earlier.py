@@ -142,8 +142,11 @@ def _with_ratings(board: Board, index: AgentIndex, history: OutcomeHistoryReader
     state = history.state_at(since)
     if state is None or _is_young(state.time, since):
         return board
-    ids = index.ids([row.agent for row in board.rows]).tolist()
-    known = {agent: row.outcomes or 0 for row, agent in zip(board.rows, ids, strict=True) if agent != UNKNOWN}
+    ids, ahead = index.ids([row.agent for row in board.rows]).tolist(), index.is_ahead_of(board.rows).tolist()
+    # without the rows that the checkpoint is ahead of, as it can be at the start of a season: its past can be later than such a row
+    known = {
+        row_id: row.outcomes or 0 for row, row_id, after in zip(board.rows, ids, ahead, strict=True) if row_id != UNKNOWN and not after
+    }
     if state.outcomes == history.outcomes:  # else the checkpoint has outcomes after the state, so it lacks none before it
         known = {agent: outcomes for agent, outcomes in known.items() if outcomes <= index.outcomes(agent)}
     ratings = history.ratings_before(known, state.outcomes, board.method)

@@ -22,7 +22,7 @@ from ratings_core.records.roster import Roster
 from ratings_core.records.times import written
 from services.boards.evidence import TOO_LITTLE_EVIDENCE, few_outcomes, reason
 from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
-from services.boards.past_contents import NoSlice, NotFolded, PastContent, PastContents, When, check_rated
+from services.boards.past_contents import NoSlice, NotFolded, OtherSeason, PastContent, PastContents, When, check_rated, check_season
 from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
 from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import SliceName, board_name
@@ -238,7 +238,8 @@ class PastBoards:
             now: Seconds since 1970.
 
         Raises:
-            InputError: The pool has no such live board, or the positions are of two seasons or in the wrong order.
+            InputError: The pool has no such live board, or the positions are in the wrong order.
+            OtherSeason: The earlier moment is before the season of the later one.
             NoOutcomes: The pool had no outcome at the later moment. At the earlier one it may have none: all agents are new then.
             NotKept, StillFolding, SeveralGenerations, NoSlice, StoreError, LogError: As of `board`.
         """
@@ -248,13 +249,13 @@ class PastBoards:
         begin, end = wanted.moments(head.position)
         asked = PastRows(wanted.pool, wanted.method, end, 0, ROWS, generation=wanted.generation, part=wanted.part)
         after = self._live(asked, head, now, begun=True)
+        control = self._control()
+        made, season = control.generations[wanted.pool], (control, wanted.pool, after.board.generation, begin, ("against", "since"))
+        check_season(*season)
         before = self._live(asked._replace(when=begin), head, now)
         wanted.check_positions(before.board.position, after.board.position)
-        made = self._control().generations[wanted.pool]
-        earlier, later = (made[found.board.generation].season for found in (before, after))
-        if earlier != later:
-            rule = f"must be in season {later}, as the later board is: ratings of two seasons are not compared"
-            raise InputError("against" if begin.time is None else "since", begin.position if begin.time is None else begin.time, rule)
+        if made[before.board.generation].season != made[after.board.generation].season:  # the nearest kept checkpoint is of another one
+            raise OtherSeason(*season)
         parameters = [made[found.board.generation].fold.methods(Kind(head.kind)).get(wanted.method, {}) for found in (before, after)]
         old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))
         return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most, wanted.part)

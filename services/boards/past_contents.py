@@ -7,6 +7,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.times import seconds, written
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import PoolEntry
+from services.control.records import ControlState
 from services.state.parts import part
 
 
@@ -51,6 +52,39 @@ def check_order(since: When | None, until: When | None) -> None:
         raise InputError("from", since.position, f"must be at most `to`, {until.position}")
     if since.time is not None and until.time is not None and since.time > until.time:
         raise InputError("since", written(since.time), f"must be at most `until`, {written(until.time)}")
+
+
+def check_season(control: ControlState, pool: str, generation: int, when: When | None, names: tuple[str, str]) -> None:
+    """Raise `OtherSeason` if a moment is before the start of the season of a generation.
+
+    Args:
+        control: State of the control log.
+        pool: Name of the pool.
+        generation: Number of the generation.
+        when: The moment; None for the newest one.
+        names: Names of its two parameters, as of `when_of`, for the error.
+    """
+    made = control.generations.get(pool, {})
+    opening = None if generation not in made else made[generation].opening
+    if when is None or opening is None or opening.first not in made:
+        return
+    if when.position < opening.position if when.position is not None else when.time is not None and when.time < made[opening.first].time:
+        raise OtherSeason(control, pool, generation, when, names)
+
+
+class OtherSeason(InputError):  # noqa: N818 - names the fact
+    """A moment is before the season in which ratings are explained or compared. Arguments as of `check_season`."""
+
+    def __init__(self, control: ControlState, pool: str, generation: int, when: When, names: tuple[str, str]) -> None:
+        made = control.generations[pool]
+        season, opening = made[generation].season, made[generation].opening
+        start = "" if opening is None else f", which began at position {opening.position} ({written(made[opening.first].time)})"
+        instead = f"send a moment from its start on, or read the final boards of an earlier season (GET /v1/pools/{pool}/seasons)"
+        rule = f"must not be before season {season}{start}: ratings of two seasons are not compared; {instead}"
+        if when.time is None:
+            super().__init__(names[0], when.position, rule)
+        else:
+            super().__init__(names[1], written(when.time), rule)
 
 
 class NotFolded(Exception):  # noqa: N818 - names the fact

@@ -59,7 +59,12 @@ def agent(
     history: Annotated[bool, typer.Option("--history", help="Show its rating over time instead.")] = False,
     count: Annotated[int | None, typer.Option(min=1, max=1000, help="Largest number of opponents or outcomes. Default: 20.")] = None,
     cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
-    method: Annotated[str | None, typer.Option(help="Method of ratings or expected scores. Default: the pool's first online one.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="Method of ratings or expected scores. Default: the pool's first online one; of --opponents, the best forecaster."
+        ),
+    ] = None,
     ids: Annotated[
         bool, typer.Option("--ids", help="With --outcomes: find the ids by which they were sent, in archive and log. Can take seconds.")
     ] = False,

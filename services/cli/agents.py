@@ -28,7 +28,10 @@ def agents(
     query: Annotated[str, typer.Argument(help="Text that a name equals, begins with or contains. Without it: all agents.")] = "",
     count: Annotated[int, typer.Option(min=1, max=200, help="Largest number of agents.")] = 20,
     cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
-    method: Annotated[str | None, typer.Option(help="Method of ratings and ranks. Default: the pool's first online method.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="Method of ratings and ranks. Default: the pool's first online method, or its first solved one without any."),
+    ] = None,
     load: Annotated[
         Path | None,
         typer.Option(

@@ -21,7 +21,7 @@ from services.cli.pools import ask
 from services.cli.positions import position_option
 from services.cli.top import Format
 from services.control.records import SeasonStart
-from services.control.seasons import season_request
+from services.control.seasons import SeasonStatus, season_request
 
 seasons = typer.Typer(
     help="List the seasons of a pool, start the next one, and withdraw a requested one.", no_args_is_help=True, add_completion=False
@@ -111,8 +111,9 @@ def season_table(pool: str, listed: Sequence[SeasonView]) -> FittedTable:
     columns = *map(whole, words), *(whole(name, right=True) for name in numbers)
     table = FittedTable(folded("season"), *columns, title=pool, least=("positions", "keep", "generation"))
     for season in listed:
-        span = f"{_text(season.start)} to {_text(season.end)}"
-        times = _date(season.began_at), _date(season.ended_at)
+        runs = season.status is SeasonStatus.RUNNING
+        span = f"{_text(season.start)} to {'now' if runs else _text(season.end)}"
+        times = _date(season.began_at), "running" if runs else _date(season.ended_at)
         table.add_row(season.name, season.status.value, *times, *map(_text, (season.outcomes, season.generation, season.keep)), span)
     return table
 

@@ -198,7 +198,7 @@ def _solved_again(settings: Settings, store: RedisStore, rows: "PastRows", not_k
 def _past_solves(settings: Settings, store: RedisStore, pool: str, board: str) -> "Iterator[PastSolves | None]":
     """What solves a board's method at past moments. None if the pool has no such board with ratings, or the log cannot be opened here."""
     from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415 - imports kernels, which takes time
-    from services.cli.logs import past_contents  # noqa: PLC0415
+    from services.cli.logs import control_state, past_contents  # noqa: PLC0415
     from services.solve.past_solves import PastSolves  # noqa: PLC0415
     from services.solve.why import SOLVES_KEPT, Solves  # noqa: PLC0415
 
@@ -207,7 +207,7 @@ def _past_solves(settings: Settings, store: RedisStore, pool: str, board: str) -
         if head is None or page is None or not page[1] or contents is None:
             yield None
         else:
-            yield PastSolves(head, page[0], contents, Solves(SOLVES_KEPT), settings.provisional)
+            yield PastSolves(head, page[0], contents, Solves(SOLVES_KEPT), partial(control_state, settings), settings.provisional)
 
 
 def _changed_between(
@@ -257,8 +257,8 @@ def _past_boards(settings: Settings, store: RedisStore, method: str) -> "Iterato
         with opened(settings) as (log, control):
             yield PastBoards(store, files, control.refresh, settings.solves_kept, PastStates(log, control.refresh, files, most=None))
     except SeveralGenerations as error:
-        numbers = ", ".join(map(str, error.generations))
-        raise InputError("--generation", None, f"must be one of {numbers}, which all have a board at position {error.position}") from error
+        several, options = " and ".join(map(str, error.generations)), " or ".join(f"--generation {number}" for number in error.generations)
+        raise InputError("--position", error.position, f"has boards of generations {several}: add {options}") from error
 
 
 def _with_details(settings: Settings, board: Board, head: PoolHead | None) -> Board:

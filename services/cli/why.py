@@ -67,15 +67,16 @@ def why(
         head = head_of(settings, store.live, pool, "POOL")
         text = slice_in(head, part)
         page = store.solved.page(pool, board_name(method, text), 0, 1)
+        control = _control(settings)
         if method in head.online:
             index = traced_index_of(settings, head, text)
-            answer = why_live(files, store, head, index, method, asked, contents, _control(settings))
+            answer = why_live(files, store, head, index, method, asked, contents, control)
         elif page is None or not page[1]:
             what = f"slice {text} of pool {pool}" if text else f"pool {pool}"
             rule = f"must be a method with a board of {what} (`equirank methods --pool {pool}` lists the choice)"
             raise InputError("--method", method, rule)
         else:
-            answer = computed(files, head, page[0], asked, contents=contents)
+            answer = computed(files, head, page[0], asked, contents=contents, control=control)
     if format == "json":
         typer.echo(msgspec.json.encode(answer).decode())
     else:

@@ -1,14 +1,16 @@
 """Boards of solved methods at past positions of which no solve is kept: the pool is folded to the position and solved on request."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from services.boards.history import Difference, KeptSolve, difference, kept
 from services.boards.past import BoardChange, PastRows
-from services.boards.past_contents import PastContents, When, check_begun
+from services.boards.past_contents import PastContents, When, check_begun, check_season
 from services.boards.reading import Board
 from services.boards.reading import past_solve as board_of
 from services.boards.result import VERSION, SolvedBoard
 from services.boards.store.protocol import PoolHead
+from services.control.records import ControlState
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.solve.problems.serving import PoolAt, unreadable
 from services.solve.registry.methods import problem_for, result_of
@@ -21,13 +23,14 @@ class PastSolves(NamedTuple):
     """Solves one method of a pool at past positions.
 
     head: Head of the pool. published: The newest board of the method, whose parameters are used. contents: Folds the pool again. solves:
-    Keeps solves. limits: The least evidence for a rank.
+    Keeps solves. control: Returns the state of the control log. limits: The least evidence for a rank.
     """
 
     head: PoolHead
     published: SolvedBoard
     contents: PastContents
     solves: Solves
+    control: Callable[[], ControlState]
     limits: Provisional = PROVISIONAL
 
     def at(self, when: When, generation: int | None = None) -> KeptSolve:
@@ -71,9 +74,13 @@ class PastSolves(NamedTuple):
         return board_of(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.part)
 
     def changes(self, wanted: BoardChange) -> Difference:
-        """The difference between the solves at two positions or times. Raises as `at`, and `InputError` for those in the wrong order."""
+        """The difference between the solves at two positions or times.
+
+        Raises as `at`, `InputError` for those in the wrong order, and `OtherSeason` if the earlier one is before the season of the later.
+        """
         begin, end = wanted.moments(self.head.position)
         after = self.at(end, wanted.generation)
+        check_season(self.control(), self.head.pool, after.past.generation, begin, ("against", "since"))
         before = self.at(begin, after.past.generation)
         wanted.check_positions(before.past.position, after.past.position)
         return difference(self.head.pool, self.published.result.method, before, after, wanted.most, self.published.slice)

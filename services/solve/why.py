@@ -18,10 +18,11 @@ from ratings_core.methods.explained_changes import rating_change
 from ratings_core.methods.explanations import explain
 from ratings_core.methods.rank_flips import Direction, RankFlip, rank_flip
 from ratings_core.problems.inputs import Problem
-from services.boards.past_contents import PastContents, When, check_order
+from services.boards.past_contents import PastContents, When, check_order, check_season
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
+from services.control.records import ControlState
 from services.solve.kept_answers import KeptAnswers
 from services.solve.problems.serving import PoolAt, newest, pool_at
 from services.solve.registry import methods
@@ -74,7 +75,7 @@ class Asked:
 
 def why(
     files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked, solves: Solves | None = None,
-    contents: PastContents | None = None,
+    contents: PastContents | None = None, control: ControlState | None = None,
 ) -> Why:  # fmt: skip
     """Explain the rating of an agent by the method of a published board.
 
@@ -85,6 +86,7 @@ def why(
         asked: What is asked.
         solves: Keeps solves; None solves each time.
         contents: Folds pools again up to positions of the request; None takes kept checkpoints instead.
+        control: State of the control log, which knows the season; None does not check that moments are in it.
 
     Returns:
         The explanation at the newest checkpoint, or at `until`.
@@ -93,6 +95,7 @@ def why(
         TooLarge: The pool is too large for a solve on request, or its newest solve failed.
         UnknownAgent: The solve has no such agent.
         InputError: `since` is after `until`, or the method does not apply to the pool now.
+        OtherSeason: `since` or `until` is before the present season.
         NoOutcomes: The pool had no outcome at `since` or `until`.
         NotKept: A position is before all kept checkpoints, and the pool cannot be folded again.
         StillFolding, LogError: As of `PastContents`.
@@ -101,7 +104,7 @@ def why(
         NoCheckpoint: The serving generation has no checkpoint yet, or it cannot be read now.
     """
     begun, solves = time.perf_counter(), solves or Solves(SOLVES_KEPT)
-    check_order(asked.since, asked.until)
+    check_moments(control, head, asked)
     check_repeatable(board)
     part = board.slice
     state = newest(files, head, part) if asked.until is None else pool_at(files, head, asked.until, contents, part)
@@ -128,6 +131,14 @@ def why(
         seconds=time.perf_counter() - begun,
         slice=part or msgspec.UNSET,
     )
+
+
+def check_moments(control: ControlState | None, head: PoolHead, asked: Asked) -> None:
+    """Raise `InputError` for moments in the wrong order, and `OtherSeason` for one before the present season, if `control` is known."""
+    check_order(asked.since, asked.until)
+    if control is not None:
+        check_season(control, head.pool, head.generation, asked.since, ("from", "since"))
+        check_season(control, head.pool, head.generation, asked.until, ("to", "until"))
 
 
 def why_in_problem(method: str, problem: Problem, parameters: registry.Parameters, asked: Asked, tie_tolerance: float | None = None) -> Why:

@@ -18,7 +18,7 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards.agent_history import kept_history, online_method, read_history
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.outcome_history import OutcomeHistoryReader
-from services.boards.past_contents import NoSlice, PastContents, When, check_order
+from services.boards.past_contents import NoSlice, PastContents, When
 from services.boards.slice_boards import board_name, method_of
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -27,7 +27,7 @@ from services.checkpoints.segments import DRAWN, DUEL, LOST, WON, Rows, Segment,
 from services.control.generations import rater_parameters
 from services.control.records import ControlState
 from services.solve.problems.serving import pool_at
-from services.solve.why import Asked
+from services.solve.why import Asked, check_moments
 from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, WhyState, WhySum, WhyTerm
 from services.wire.pools import Kind
 
@@ -108,15 +108,17 @@ def why_live(
         method: An online method of the pool.
         asked: What is asked.
         contents: Folds pools again up to positions of the request; None takes kept checkpoints instead.
-        control: State of the control log, which has the method's parameters; None leaves them out.
+        control: State of the control log, which has the method's parameters and knows the season; None leaves them out, and does not
+            check that moments are in the season.
 
     Returns:
         The explanation at the newest checkpoint, or at `until`.
 
     Raises:
         UnknownAgent: The pool has no such agent at the newest checkpoint.
-        InputError: The history has no outcome of the agent at the position, `flips` is true, `since` is after `until`, or the pool keeps no
-            history.
+        InputError: The history has no outcome of the agent at the position, flips are asked for, `since` is after `until`, or the pool
+            keeps no history.
+        OtherSeason: `since` or `until` is before the present season.
         NoIndex: The index is missing, or the history cannot be read now.
         NoOutcomes: The pool had no outcome at `until`.
         NotKept: A position is before all kept checkpoints, and the pool cannot be folded again.
@@ -126,8 +128,10 @@ def why_live(
     """
     begun = time.perf_counter()
     if asked.flips:
-        raise InputError("flips", True, "must not be sent for an online method: without an outcome, all ratings after it are others")
-    check_order(asked.since, asked.until)
+        raise InputError(
+            "method", method, "must be a solved method for flips: by an online one, all ratings after a left out outcome are others"
+        )
+    check_moments(control, head, asked)
     kept = kept_history(store, head, index, asked.agent)
     if kept is None or kept[1] == UNKNOWN:
         raise UnknownAgent("agent", asked.agent, f"must be an agent of pool {head.pool} at its newest checkpoint")

@@ -126,7 +126,8 @@ class Client(Connection):
 
         By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-        without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
+        without them. With `from` or `since`: what changed since then. A moment before the present season is refused (422). With `slice`: the
+        rating in the slice.
         Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Why)
 
@@ -393,7 +394,8 @@ class AsyncClient(AsyncConnection):
 
         By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
-        without them. With `from` or `since`: what changed since then. With `slice`: the rating in the slice.
+        without them. With `from` or `since`: what changed since then. A moment before the present season is refused (422). With `slice`: the
+        rating in the slice.
         Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'since': since, 'until': until, 'count': count, 'slice': slice}, accept='application/json', repeatable=True), Why)
 

@@ -389,8 +389,6 @@ def test_a_position_of_an_ended_season_has_the_board_of_that_season(settings: Se
     assert ratings(client, at=str(at)) == was
     assert board(client, position=19)["generation"] == 1
     assert ratings(client, position=position) == present
-    answer = client.get(f"/v1/pools/{POOL}/boards/elo/diff", params={"against": 5})
-    assert (answer.status_code, "must be in season autumn" in answer.text) == (422, True)
     first = board(client, position=20)
     assert (first["generation"], first["outcomes"], first["total"]) == (2, 0, len(was))
     with store_of(settings) as store:
@@ -398,6 +396,20 @@ def test_a_position_of_an_ended_season_has_the_board_of_that_season(settings: Se
         store.solved.publish(solved)
         store.solved.publish_history(POOL, "bradley_terry", [kept(solved)])
     assert without_outcomes(client, "bradley_terry", 20) == 2, "carried ratings are no outcomes, so nothing can be solved"
+    for method in ("elo", "bradley_terry"):
+        assert client.get(f"/v1/pools/{POOL}/boards/{method}/diff", params={"against": 25, "position": 30}).status_code == 200
+        assert client.get(f"/v1/pools/{POOL}/boards/{method}/why/pebble", params={"from": 25, "to": 30}).status_code == 200
+        for path, asked in (
+            ("diff", {"against": 19}), ("diff", {"since": at}), ("why/pebble", {"from": 19}), ("why/pebble", {"since": at}),
+            ("why/pebble", {"to": 19}), ("why/pebble", {"until": at}),
+        ):  # fmt: skip
+            answer = client.get(f"/v1/pools/{POOL}/boards/{method}/{path}", params={"position": 30, **asked} if path == "diff" else asked)
+            assert answer.status_code == 422, answer.text
+            detail = answer.json()["detail"]
+            assert detail.startswith(f"{next(iter(asked))} must not be before season autumn, which began at position 20 ("), detail
+            assert "send a moment from its start on" in detail
+    with pytest.raises(InputError, match="must not be before season autumn"):
+        run("why", POOL, "pebble", "--method", "elo", "--from", "19")
     with working(settings, log):
         assert "generation 3 serves" in run("seasons", "start", POOL, "winter")
         play(log, 300, 320)

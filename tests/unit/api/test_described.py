@@ -1,6 +1,7 @@
 """What OpenAPI says of names, and what a wrong method is told."""
 
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import jsonschema
@@ -139,6 +140,21 @@ def test_every_body_and_every_name_in_a_path_has_examples_which_are_what_their_s
         assert schema["examples"]
         for example in schema["examples"]:
             jsonschema.validate(example, {**schema, "components": document["components"]}, jsonschema.Draft202012Validator)
+
+
+def test_the_guide_says_which_method_each_route_takes_that_need_not_be_told_one() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "choose-methods.md").read_text()
+    table = guide.partition("## Which method answers")[2].partition("\n## ")[0]
+    described = openapi_document()["paths"]
+    assert isinstance(described, dict)
+    free = {
+        path.replace("{pool}", "POOL").replace("{agent}", "AGENT")
+        for path, verbs in described.items()
+        for parameter in verbs.get("get", {}).get("parameters", ())
+        if parameter["in"] == "query" and parameter["name"] in ("method", "methods") and not parameter["required"]
+    }
+    assert len(free) == 6
+    assert {path for path in free if not re.search(rf"(`|GET |POST ){path}`", table)} == set()
 
 
 def test_a_parameter_is_taken_once(api: Running) -> None:

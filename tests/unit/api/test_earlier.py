@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from services.boards import outcome_history
+from services.boards.agent_columns import AgentColumns
 from services.boards.agent_index import AgentIndex
 from services.boards.earlier import DAY, compared, day_before
 from services.boards.history import kept
@@ -16,6 +17,7 @@ from services.boards.reading import board as board_of
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolHead
 from services.checkpoints.blob_files import BlobFiles
+from services.control.details_records import PoolDetails
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import deliver
@@ -95,6 +97,29 @@ def test_an_agent_is_not_compared_with_a_checkpoint_that_lacks_its_outcomes_up_t
     pool.checkpoint(state, 200, written_at=NOW)
     index = AgentIndex.load(pool.files, pool.publish(state, 200, published_at=NOW))
     assert None not in {row.earlier_rating for row in compared(board, api.store.solved, index, 150.0).rows}
+
+
+def test_a_row_is_not_compared_with_a_checkpoint_that_counts_more_of_its_outcomes(api: Running, tmp_path: Path) -> None:
+    """The checkpoint has 200 games, all older than the time, and the board those of the first 100, or none: a season that just began."""
+    pool, state = ServedPool(api.store, tmp_path), state_of("blitz", fold=FOLD)
+    folded(pool, games()[:100], state=state)
+    old = {name: int(count) for name, count in zip(state.content.agents.names(), state.content.ratings.activity, strict=True)}
+    folded(pool, [game for game in games()[100:] if "ann" not in {agent for side in game.sides for agent in side.agents}], state=state)
+    pool.checkpoint(state, 200, written_at=NOW - 5.0)
+    index = AgentIndex.load(pool.files, pool.publish(state, 200, published_at=NOW))
+    newest = board_of(api.store, "blitz", "elo", start=0, count=100, now=NOW)
+    assert newest is not None
+    for counts in (old, dict.fromkeys(old, 0)):
+        rows = [msgspec.structs.replace(row, outcomes=counts[row.agent]) for row in newest.rows]
+        board = msgspec.structs.replace(newest, rows=rows)
+        behind = {name for name in NAMES if counts[name] < index.outcomes(int(index.ids([name])[0]))}
+        assert behind == set(NAMES) - ({"ann"} if counts is old else set())
+        found = compared(board, api.store.solved, index, 500.0)
+        assert {row.agent for row in found.rows if row.earlier_rating is None} == behind
+        shown = AgentColumns(PoolDetails(), index).board(board)
+        assert {row.agent for row in shown.rows if row.games is None} == behind
+    whole = AgentColumns(PoolDetails(), index).board(compared(newest, api.store.solved, index, 500.0))
+    assert not [row for row in whole.rows if row.earlier_rating is None or row.games is None]
 
 
 def test_the_oldest_outcome_in_reach_stands_in_for_an_older_time(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,6 +256,7 @@ def test_a_position_of_several_generations_needs_the_generation(tmp_path: Path) 
     with pytest.raises(SeveralGenerations) as caught:
         world.board("elo", When(35))
     assert (caught.value.position, caught.value.generations) == (30, [1, 2])
+    assert str(caught.value) == "boards of 2 generations are kept at position 30: send generation=1 or generation=2"
     first, later = (world.board("elo", When(35), generation=number) for number in (1, 2))
     assert first is not None
     assert later is not None

@@ -384,6 +384,37 @@ def test_a_wide_interval_of_ranks_is_no_lack_of_evidence(api: Running) -> None:
     assert [row["provisional"] for row in told] == [False, False, False]
 
 
+def test_a_missing_board_says_why_it_is_missing(filled: Running) -> None:
+    assert filled.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code in (200, 201)
+    for path, words in (
+        ("maximal_lotery", "no method has the name 'maximal_lotery' (did you mean maximal_lottery,"),
+        ("nothing_like_it", "no method has the name 'nothing_like_it'; GET /v1/pools/blitz/boards lists its boards"),
+        ("glicko2", "does not keep: `equirank pools settings blitz --set online=elo,glicko2` adds it"),
+        ("elo/history", "elo is an online method, which is never solved"),
+        ("bradley_terry/diff", "the pool is solved by bradley_terry; a solved board appears some seconds after"),
+        ("borda", "the pool is not solved by borda: `equirank methods --pool blitz --add borda` adds it"),
+        ("contextual_bradley_terry", "contextual_bradley_terry does not apply to the pool: it needs features of games"),
+        ("insight", "insight is no method: GET /v1/pools/blitz/insight answers it"),
+        ("borda/why/rock", "the pool is not solved by borda"),
+        ("borda?position=3", "the pool is not solved by borda"),
+        ("glicko3/around/rock", "no method has the name 'glicko3' (did you mean glicko2?"),
+    ):
+        answer = filled.client.get(f"/v1/pools/blitz/boards/{path}")
+        assert (answer.status_code, answer.json()["title"]) == (404, "not found"), path
+        assert words in answer.json()["detail"], path
+    refused = filled.client.get("/v1/pools/blitz/stream?methods=glicko3")
+    assert (refused.status_code, "did you mean glicko2" in refused.json()["detail"]) == (422, True)
+
+
+@pytest.mark.parametrize("path", ["boards/elo/around/Rock", "boards/maximal_lottery/around/Rock", "agents/Rock", "boards/elo?agents=Rock"])
+def test_all_errors_for_an_unknown_agent_name_the_search(filled: Running, path: str) -> None:
+    answer = filled.client.get(f"/v1/pools/blitz/{path}")
+    assert answer.status_code == 404
+    assert answer.json()["title"].startswith("no such agent")
+    assert "'Rock'" in answer.json()["detail"]
+    assert "names are case-sensitive; GET /v1/pools/blitz/agents?query= finds agents" in answer.json()["detail"]
+
+
 def test_insight_is_no_board_that_has_a_history(filled: Running) -> None:
     solves = [solved_of(method="insight", position=at, ratings=[]) for at in (4, 10)]
     assert filled.store.solved.publish(solves[-1])

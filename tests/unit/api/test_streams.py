@@ -3,9 +3,12 @@
 import asyncio
 import threading
 import weakref
+from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,7 +16,9 @@ import pytest
 from services.api import app, feeds, streams
 from services.api.replies import Boards, PoolView
 from services.api.stream_events import Reader, State, Wanted, state_of
-from services.boards.reading import Board, Methods
+from services.boards.earlier import DAY
+from services.boards.history import kept
+from services.boards.reading import Board, Earlier, Methods
 from services.boards.result import AgentRow
 from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
 from services.boards.store.protocol import ACTIVITY, LiveBoard
@@ -155,6 +160,27 @@ class TestStates:
             assert brief(again := opened.until_pool()) == [("board", "elo"), ("pool", 1)]
         assert first.id != again[-1].id
 
+    def test_a_clock_that_moves_is_no_change(self, tmp_path: Path, api_redis: str) -> None:
+        """The solve of a day before is another one two minutes later, and all else is equal."""
+        flush(api_redis)
+        now = [NOW]
+        with running(tmp_path, api_redis, clock=lambda: now[0]) as here:
+            publish(here, 1, 1500.0)
+            days_ago, then, newest = solves = [
+                msgspec.structs.replace(solved_of(position=at, ratings=[("rock", at), ("paper", 0.0)]), sequence=at, solved_at=NOW - age)
+                for at, age in ((1, 2 * DAY), (2, DAY - 60.0), (3, 1.0))
+            ]
+            assert here.store.solved.publish(newest)
+            here.store.solved.publish_history("blitz", newest.result.method, map(kept, solves))
+            with stream(here.url) as opened:
+                *boards, _ = opened.until_pool()
+                assert boards[-1].data["earlier"]["time"] == days_ago.solved_at
+                now[0] += 120.0
+                board = f"/v1/pools/blitz/boards/{newest.result.method}"
+                assert here.client.get(board).json()["earlier"]["time"] == then.solved_at
+                publish(here, 2, 1600.0)
+                assert brief(opened.until_pool()) == [("board", "elo"), ("pool", 2)]
+
     def test_a_switch_of_generations_sends_the_boards_of_the_new_one(self, filled: Running) -> None:
         with stream(filled.url, methods="elo") as opened:
             opened.until_pool()
@@ -231,6 +257,24 @@ class TestAgents:
             publish(filled, 2, 0.5)
             (change,) = opened.next("agents").data["changes"]
         assert [(change[side]["rating"], change[side]["rank"]) for side in ("before", "after")] == [(1500.0, 1), (0.5, 2)]
+
+    def test_rows_of_another_generation_have_no_row_before(self, filled: Running) -> None:
+        with stream(filled.url, agents=["rock", "paper"]) as opened:
+            opened.until_pool()
+            assert filled.store.live.publish(
+                head_of(position=1, published_at=NOW, online=["elo"], generation=2),
+                1,
+                {"elo": LiveBoard(["rock"], [1500.0], total=1), ACTIVITY: LiveBoard(["rock"], [9.0], total=1)},
+            )
+            changes = opened.next("agents").data["changes"]
+            assert [(change["agent"], change["method"], change["before"]) for change in changes] == [
+                ("paper", "elo", None),
+                ("rock", "elo", None),
+            ]
+            assert [change["after"] and change["after"]["rating"] for change in changes] == [None, 1500.0]
+            publish(filled, 2, 0.5, generation=2)
+            (change, *_) = [one for one in opened.next("agents").data["changes"] if one["agent"] == "rock"]
+        assert change["before"]["rating"] == 1500.0
 
     def test_rows_are_those_of_the_boards_routes(self, filled: Running) -> None:
         with stream(filled.url, agents="rock") as opened:
@@ -460,17 +504,32 @@ class TestSlowReaders:
             until(lambda: publish_large(api.store, next(positions)) or metric(api.url, "equirank_api_streams") == 0, "its place is free")
 
 
-def state(number: int, rating: float, *, rows: dict[str, dict[str, AgentRow]] | None = None) -> State:
+def state(
+    number: int, rating: float, *, rows: dict[str, dict[str, AgentRow]] | None = None, fields: Mapping[str, Any] = MappingProxyType({})
+) -> State:  # fmt: skip
+    """A state of one board. rows: of agents. fields: other fields of the board."""
     board = Board(
         pool="blitz", method="elo", source="live", generation=1, position=number, total=1, ranked=1, age_seconds=0.0,
         rows=[AgentRow(agent="rock", rating=rating, rank=1)],
     )  # fmt: skip
+    board = msgspec.structs.replace(board, **fields)
     view = PoolView(pool="blitz", kind="games", label="", head=head_of(position=number))
     return state_of(number, Boards(pool=view, methods=Methods(live=["elo"], solved=[]), boards=[board]), 10, rows or {})
 
 
 class TestReader:
     WANTED = Wanted("blitz", None, 10, ("rock",))
+
+    def test_a_day_before_and_games_up_to_a_checkpoint_are_no_change_by_themselves(self) -> None:
+        row = AgentRow(agent="rock", rating=1.0, rank=1, earlier_rank=2, earlier_rating=0.5)
+        later = msgspec.structs.replace(row, earlier_rank=1, earlier_rating=0.75)
+        first, second, played = (
+            state(1, 1.0, fields={"rows": [one], "earlier": Earlier(time=time, day=True), "age_seconds": time, "games_position": int(time)})
+            for time, one in ((1.0, row), (61.0, later), (61.0, msgspec.structs.replace(later, games=1.0)))
+        )
+        assert first.id_of(self.WANTED) == second.id_of(self.WANTED) != played.id_of(self.WANTED)
+        reader = Reader(self.WANTED, "")
+        assert [bool(reader.events(one)) for one in (first, second, played)] == [True, False, True]
 
     def test_states_between_two_sent_ones_are_dropped(self) -> None:
         reader = Reader(self.WANTED, "")

@@ -131,7 +131,13 @@ def test_nothing_changed_since_a_checkpoint_that_is_newer_than_the_index(played:
 
 
 def test_what_cannot_be_explained_is_a_problem(played: Running) -> None:
-    assert "without an outcome, all ratings after it are others" in ask(played, "elo", "Ann", 422, flips=True)["detail"]
+    for typed in ("true", "1"):
+        detail = ask(played, "elo", "Ann", 422, flips=typed)["detail"]
+        assert (
+            detail
+            == "method must be a solved method for flips: by an online one, all ratings after a left out outcome are others, got 'elo'"
+        )
+    assert ask(played, "elo", "Ann", 422, flips="down")["detail"] == "flips is 'down': must be true or false"
     assert "must be an agent of pool blitz" in ask(played, "elo", "nobody", 404)["detail"]
     assert "must be at most `to`" in ask(played, "elo", "Ann", 422, **{"from": 9, "to": 5})["detail"]
     assert "positions 5, 9" in ask(played, "elo", "Ann", 410, **{"from": 3})["detail"]

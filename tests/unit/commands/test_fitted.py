@@ -64,6 +64,16 @@ def test_times_of_seasons_are_whole() -> None:
     assert "left out, because a line has 80 characters: positions, keep" in output
 
 
+def test_the_end_of_the_running_season_says_that_it_is_running() -> None:
+    begun = {"generation": 2, "start": 40, "end": None, "began_at": TIME, "ended_at": None, "keep": 0.5}
+    rows = {
+        status: printed(season_table("blitz", [SeasonView(name="autumn", status=status, **begun)]), 140).splitlines()[-2]
+        for status in (SeasonStatus.RUNNING, SeasonStatus.STARTING)
+    }
+    assert (rows[SeasonStatus.RUNNING].count("running"), "40 to now" in rows[SeasonStatus.RUNNING]) == (2, True)
+    assert (rows[SeasonStatus.STARTING].count("running"), "40 to -" in rows[SeasonStatus.STARTING]) == (0, True)
+
+
 def test_outcomes_of_an_agent_have_whole_times_and_headings() -> None:
     outcome = AgentOutcome(
         outcome=1, time=TIME, weight=1.0, score=1.0, result="won", place=1, team=[], opponents=[OutcomeSide(agents=[LONG], place=2)],

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from ratings_core.errors import InputError
+from services.boards.past import SeveralGenerations
 from services.cli import main as cli
+from services.cli.top import _past_boards
+from services.runtime.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 POSITIONS, TIMES = {"--position", "--from", "--to", "--against"}, {"--at", "--since", "--until"}
@@ -37,3 +41,9 @@ def test_a_time_in_the_place_of_a_position_is_told_the_option_that_takes_it(
         cli.main()
     assert ended.value.code == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_position_of_several_generations_names_them_and_what_to_add(tmp_path: Path) -> None:
+    rule = "--position has boards of generations 1 and 2: add --generation 1 or --generation 2, got 30"
+    with pytest.raises(InputError, match=rule), _past_boards(Settings(data=tmp_path), None, "copeland"):  # type: ignore[arg-type]
+        raise SeveralGenerations(30, [2, 1])
