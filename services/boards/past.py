@@ -253,9 +253,12 @@ class PastBoards:
         made, season = control.generations[wanted.pool], (control, wanted.pool, after.board.generation, begin, ("against", "since"))
         check_season(*season)
         before = self._live(asked._replace(when=begin), head, now)
+        if made[before.board.generation].season != made[after.board.generation].season:
+            if begin.time is None:  # the nearest kept checkpoint is of another season
+                raise OtherSeason(*season)
+            before = self._live(asked._replace(when=begin, generation=after.board.generation), head, now)
+            check_season(*season, reached=before.board.position)
         wanted.check_positions(before.board.position, after.board.position)
-        if made[before.board.generation].season != made[after.board.generation].season:  # the nearest kept checkpoint is of another one
-            raise OtherSeason(*season)
         parameters = [made[found.board.generation].fold.methods(Kind(head.kind)).get(wanted.method, {}) for found in (before, after)]
         old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))
         return difference_of_rows(wanted.pool, wanted.method, old, new, wanted.most, wanted.part)

@@ -54,8 +54,13 @@ def check_order(since: When | None, until: When | None) -> None:
         raise InputError("since", written(since.time), f"must be at most `until`, {written(until.time)}")
 
 
-def check_season(control: ControlState, pool: str, generation: int, when: When | None, names: tuple[str, str]) -> None:
+def check_season(
+    control: ControlState, pool: str, generation: int, when: When | None, names: tuple[str, str], reached: int | None = None
+) -> None:  # fmt: skip
     """Raise `OtherSeason` if a moment is before the start of the season of a generation.
+
+    A season can begin at an earlier position than the newest one, so it can count outcomes that the log took before the record that began
+    the season. A time is before the season if that record is later, and the log had not reached an outcome of the season.
 
     Args:
         control: State of the control log.
@@ -63,12 +68,17 @@ def check_season(control: ControlState, pool: str, generation: int, when: When |
         generation: Number of the generation.
         when: The moment; None for the newest one.
         names: Names of its two parameters, as of `when_of`, for the error.
+        reached: Position of the generation's content at the moment; None if it is not known yet: then only positions are checked.
     """
-    made = control.generations.get(pool, {})
-    opening = None if generation not in made else made[generation].opening
-    if when is None or opening is None or opening.first not in made:
+    made = control.generations.get(pool, {}).get(generation)
+    begun = None if made is None or made.opening is None else control.generations[pool].get(made.opening.first)
+    if when is None or made is None or made.opening is None or begun is None:
         return
-    if when.position < opening.position if when.position is not None else when.time is not None and when.time < made[opening.first].time:
+    if when.position is not None:
+        is_before = when.position < made.opening.position
+    else:
+        is_before = reached is not None and reached <= made.start and (when.time or 0.0) < begun.time
+    if is_before:
         raise OtherSeason(control, pool, generation, when, names)
 
 
@@ -130,10 +140,12 @@ class NoOutcomes(InputError):  # noqa: N818 - names the fact
         next_taken: When the log took the next record of the pool, in seconds since 1970; None if it is unknown.
 
     Attributes:
+        position: Position of the pool at the moment.
         says: The fact, and what to ask instead, in sentences.
     """
 
     def __init__(self, entry: PoolEntry, when: When, next_taken: float | None) -> None:
+        self.position = entry.position
         generation = f"generation {entry.generation} of pool {entry.pool}"
         following = "" if next_taken is None else f"the log took the pool's next record at {written(next_taken)}"
         instead = "" if when.time is None else f"`equirank solve --pool {entry.pool} --until {when}` rates outcomes by their own times"

@@ -18,7 +18,7 @@ from ratings_core.methods.explained_changes import rating_change
 from ratings_core.methods.explanations import explain
 from ratings_core.methods.rank_flips import Direction, RankFlip, rank_flip
 from ratings_core.problems.inputs import Problem
-from services.boards.past_contents import PastContents, When, check_order, check_season
+from services.boards.past_contents import NoOutcomes, NoSlice, PastContents, When, check_order, check_season
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
@@ -39,6 +39,9 @@ MOST_FLIP_SECONDS: Final = 2.0
 """Largest processor time of a solve that is repeated in a search for flips. The duration of the published solve does not decide it: on a
 busy machine, or in a new process, it can be many times as long.
 """
+SINCE: Final = ("from", "since")
+UNTIL: Final = ("to", "until")
+"""Names of the parameters of the two moments: of a position, and of a time."""
 Solves: TypeAlias = KeptAnswers[Solve]
 SOLVES_KEPT: Final = 4
 """Number of solves that a process keeps, with their problems, margins and games."""
@@ -104,10 +107,10 @@ def why(
         NoCheckpoint: The serving generation has no checkpoint yet, or it cannot be read now.
     """
     begun, solves = time.perf_counter(), solves or Solves(SOLVES_KEPT)
-    check_moments(control, head, asked)
+    check_order(asked.since, asked.until)
     check_repeatable(board)
     part = board.slice
-    state = newest(files, head, part) if asked.until is None else pool_at(files, head, asked.until, contents, part)
+    state = newest(files, head, part) if asked.until is None else in_season(files, head, asked.until, contents, part, control, UNTIL)
     entry, solve = state.entry, solved_at(state, board, solves)
     if asked.flips and solve.seconds > MOST_FLIP_SECONDS:
         rule = f"must be at most {MOST_FLIP_SECONDS:g} to solve {board.result.method} many times for flips; leave out `flips`"
@@ -115,7 +118,7 @@ def why(
     answer = explained(solve, asked, entry.outcomes)
     change = None
     if asked.since is not None:
-        earlier = pool_at(files, head, asked.since, contents, part)
+        earlier = in_season(files, head, asked.since, contents, part, control, SINCE)
         if earlier.entry.position > entry.position:
             raise InputError("from", earlier.entry.position, f"must be at most the position of the explained state, {entry.position}")
         difference = rating_change(solved_at(earlier, board, solves), solve, asked.agent)
@@ -133,12 +136,28 @@ def why(
     )
 
 
-def check_moments(control: ControlState | None, head: PoolHead, asked: Asked) -> None:
-    """Raise `InputError` for moments in the wrong order, and `OtherSeason` for one before the present season, if `control` is known."""
-    check_order(asked.since, asked.until)
-    if control is not None:
-        check_season(control, head.pool, head.generation, asked.since, ("from", "since"))
-        check_season(control, head.pool, head.generation, asked.until, ("to", "until"))
+def in_season(
+    files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None, part: str, control: ControlState | None,
+    names: tuple[str, str], *, begun: bool = True,
+) -> PoolAt:  # fmt: skip
+    """The pool at a moment of the present season.
+
+    Other arguments and errors are those of `pool_at`. control: State of the control log; None does not check the season. names: As of
+    `check_season`. Raises `OtherSeason` for a moment before the season.
+    """
+
+    def check(reached: int | None = None) -> None:
+        if control is not None:
+            check_season(control, head.pool, head.generation, when, names, reached)
+
+    check()
+    try:
+        found = pool_at(files, head, when, contents, part, begun=begun)
+    except (NoOutcomes, NoSlice) as error:
+        check(error.position)
+        raise
+    check(found.entry.position)
+    return found
 
 
 def why_in_problem(method: str, problem: Problem, parameters: registry.Parameters, asked: Asked, tie_tolerance: float | None = None) -> Why:

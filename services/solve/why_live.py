@@ -4,7 +4,8 @@ An online rating is the rating before the first outcome plus the change by each 
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,7 +19,7 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards.agent_history import kept_history, online_method, read_history
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.outcome_history import OutcomeHistoryReader
-from services.boards.past_contents import NoSlice, PastContents, When
+from services.boards.past_contents import NoSlice, PastContents, check_order
 from services.boards.slice_boards import board_name, method_of
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -26,8 +27,8 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.segments import DRAWN, DUEL, LOST, WON, Rows, Segment, row_type
 from services.control.generations import rater_parameters
 from services.control.records import ControlState
-from services.solve.problems.serving import pool_at
-from services.solve.why import Asked, check_moments
+from services.solve.problems.serving import PoolAt
+from services.solve.why import SINCE, UNTIL, Asked, in_season
 from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, WhyState, WhySum, WhyTerm
 from services.wire.pools import Kind
 
@@ -78,12 +79,10 @@ class _Counted(NamedTuple):
     outcomes: int
 
 
-def _counted(
-    files: CheckpointStore, head: PoolHead, when: When, contents: PastContents | None, part: str, *, begun: bool = False
-) -> _Counted:
-    """What is counted at a moment: nothing if the slice, or a pool that need not have begun, had no outcome yet. Raises as `pool_at`."""
+def _counted(read: Callable[[], PoolAt]) -> _Counted:
+    """What is counted at a moment that `read` reads: nothing if the slice had no outcome yet. Raises as `in_season`."""
     try:
-        entry = pool_at(files, head, when, contents, part, begun=begun).entry
+        entry = read().entry
     except NoSlice as error:
         return _Counted(error.position, 0)
     return _Counted(entry.position, entry.outcomes)
@@ -131,16 +130,17 @@ def why_live(
         raise InputError(
             "method", method, "must be a solved method for flips: by an online one, all ratings after a left out outcome are others"
         )
-    check_moments(control, head, asked)
+    check_order(asked.since, asked.until)
     kept = kept_history(store, head, index, asked.agent)
     if kept is None or kept[1] == UNKNOWN:
         raise UnknownAgent("agent", asked.agent, f"must be an agent of pool {head.pool} at its newest checkpoint")
     known, agent, history = kept
     online_method(history, method)
     part = known.entry.slice
+    at = partial(in_season, files, head, contents=contents, part=part, control=control)
     newest = _Counted(known.entry.position, known.entry.outcomes)
     if asked.until is not None:
-        newest = _earlier(_counted(files, head, asked.until, contents, part, begun=True), newest)
+        newest = _earlier(_counted(partial(at, asked.until, names=UNTIL)), newest)
     outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
     outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
     if not len(outcomes.rows):
@@ -151,7 +151,7 @@ def why_live(
     rest = {_START: start} | ({_MISSING: jumps} if jumps else {})
     change = None
     if asked.since is not None:
-        earlier = _earlier(_counted(files, head, asked.since, contents, part), newest)
+        earlier = _earlier(_counted(partial(at, asked.since, names=SINCE, begun=False)), newest)
         newer = outcomes.cut(outcomes.number > earlier.outcomes)
         before = float(newer.rows[f"before.{method}"][0]) if len(newer.rows) else rating
         recent = read_history(lambda: _by_opponent(known, agent, method, newer), known)

@@ -1,5 +1,7 @@
 """Boards as of an earlier position: from kept checkpoints and kept solves, saying of when they are, or what is kept."""
 
+import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,11 @@ from ratings_core.errors import InputError
 from ratings_core.online import Reading
 from services.boards.history import KeptSolve, Past, PastRow, kept, shortened
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations
-from services.boards.past_contents import When
+from services.boards.past_contents import OtherSeason, When, check_season
 from services.boards.reading import Board, past_solve
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, Serve
+from services.control.records import ControlState, FoldSettings, Generation, Opening, PoolCreated, Serve
 from services.demo import simulated
 from services.log.protocol import LogError
 from services.runtime.settings import PROVISIONAL
@@ -267,6 +269,29 @@ def test_a_position_of_several_generations_needs_the_generation(tmp_path: Path) 
     assert named.generation == 2, "a time names one state"
     with pytest.raises(NotKept):
         world.board("elo", When(25), generation=2)
+
+
+@pytest.mark.parametrize(
+    ("generation", "when", "reached", "told"),
+    [
+        (2, When(19), None, "against must not be before season autumn, which began at position 20 (1970-01-01T00:16:40Z)"),
+        (2, When(20), None, None),
+        (2, When(time=999.0), 20, "since must not be before season autumn, which began at position 20"),
+        (2, When(time=999.0), 21, None),  # the season was begun later, for a position that the log had already passed
+        (2, When(time=1000.0), 20, None),
+        (2, None, None, None),
+        (1, When(19), None, None),
+    ],
+)
+def test_moments_before_a_season_are_told_its_start(
+    tmp_path: Path, generation: int, when: When | None, reached: int | None, told: str | None
+) -> None:
+    control = World(tmp_path).control
+    opening = Opening(generation=1, position=20, keep=0.0, first=2)
+    made = control.generations[POOL][1]
+    control.apply(2, msgspec.structs.replace(made, number=2, start=20, time=1000.0, season="autumn", opening=opening))
+    with nullcontext() if told is None else pytest.raises(OtherSeason, match=re.escape(told)):
+        check_season(control, POOL, generation, when, ("against", "since"), reached)
 
 
 def test_a_generation_is_read_from_the_checkpoint_before_its_switch_once_it_serves(tmp_path: Path) -> None:
