@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from benchmarks.papers.figures import band, grid, line
 from benchmarks.papers.items import Drawn, Match, Output, Run, Value, claim, equal
@@ -199,15 +200,15 @@ def figure_2(run: Run) -> Output:
     return Output(_claims(found), [_drawn(found)], note=_NOTE.format(seeds=len(seeds), sigmoid=ALPHA_SIGMOID, fenchel_young=ALPHA))
 
 
-_NOTE: Final = """{seeds} tournaments for each point (the paper has 200); the bands are 95 % intervals of the mean. The paper prints
-curves and makes statements about them, which are compared. *Lowest*, *lower* and *higher* hold if no mean of the paper's methods
-contradicts them by more than three standard errors of the difference. Of *lowest*, the column *ours* has the mean of the SCO rating, and
-how far the mean of the lowest other method is above it (+) or below (-), with the standard error of this difference on the same
-tournaments. The paper says *lowest* of both SCO ratings if at least 59 % of the pairs never met, and of SCO if 38 % never met; there the
-better rating is compared. The paper gives no steps for these tournaments. Here the step is {sigmoid:g} with the sigmoid and
-{fenchel_young:g} with the Fenchel-Young loss, which are the two steps of its section 4.2. With 0.01, the descent of the sigmoid loss is far
-from its end after the paper's 10,000 iterations. Without a prior, the optimum of the Fenchel-Young loss is the one of Elo; they differ
-because the descent ends before it."""
+_NOTE: Final = """{seeds} tournaments for each point (the paper has 200); the bands are 95 % intervals of the mean. The paper prints curves
+and makes statements about them, which are compared. *Lowest*, *lower* and *higher* hold if no mean of the paper's methods contradicts them
+by more than three standard errors of the difference (of few tournaments, by as many more as Student's t needs). Of *lowest*, the column
+*ours* has the mean of the SCO rating, and how far the mean of the lowest other method is above it (+) or below (-), with the standard
+error of this difference on the same tournaments. The paper says *lowest* of both SCO ratings if at least 59 % of the pairs never met, and
+of SCO if 38 % never met; there the better rating is compared. The paper gives no steps for these tournaments. Here the step is {sigmoid:g}
+with the sigmoid and {fenchel_young:g} with the Fenchel-Young loss, which are the two steps of its section 4.2. With 0.01, the descent of
+the sigmoid loss is far from its end after the paper's 10,000 iterations. Without a prior, the optimum of the Fenchel-Young loss is the one
+of Elo; they differ because the descent ends before it."""
 Found = Mapping[tuple[str, int], Mapping[str, Floats]]
 """(matching, contests) -> method -> (tournaments, 2): both distances."""
 
@@ -224,13 +225,13 @@ METRICS: Final = ("Kendall-tau distance", "mean true rating distance")
 def _gap(found: Mapping[str, Floats], name: str, than: str, metric: int) -> tuple[float, float]:
     """By how much one method is lower than another on the same tournaments: mean and its standard error."""
     gap = found[than][:, metric] - found[name][:, metric]
-    return float(gap.mean()), float(gap.std() / np.sqrt(len(gap)))
+    return float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
 
 
 def _lower(found: Mapping[str, Floats], name: str, than: str, metric: int) -> bool:
-    """Whether one method is lower than the other by more than three standard errors."""
+    """Whether one method is lower than the other by more than three standard errors, or as many more as so few tournaments need."""
     mean, error = _gap(found, name, than, metric)
-    return mean > 3 * error
+    return mean > float(stats.t.ppf(stats.norm.cdf(3), len(found[name]) - 1)) * error
 
 
 def _mean(found: Found, matching: str, n: int, name: str, metric: int) -> float:
