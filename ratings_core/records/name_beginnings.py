@@ -1,4 +1,4 @@
-"""Names of which a beginning is one edit from a query, such as `ZephyrHawk` for `zephir`.
+"""Names that equal or begin with a query, or of which a beginning is one edit from it, such as `ZephyrHawk` for `zephir`.
 
 Names are kept sorted by their bytes, so those with one beginning are one range of them, which a binary search finds. A query has few texts
 that are one edit from it and begin a name: they are found one after another, by the characters that names have at the place of the edit.
@@ -33,6 +33,21 @@ class NameBeginnings:
     def nbytes(self) -> int:
         """Bytes of memory, without those of the names."""
         return self._sorted.nbytes
+
+    def of(self, query: NDArray[np.uint8], begin: int, count: int, *, equal: bool) -> list[int]:
+        """Places of the first `count` names that begin with the query and are longer, ascending.
+
+        Args:
+            query: Bytes of a text in UTF-8 that is not empty and has no separator.
+            begin: First place.
+            count: Largest number of places.
+            equal: Names that equal the query instead.
+        """
+        out = np.empty(checks.count("count", count), np.int64)
+        if not count:
+            return []
+        held = _begin(self._text, self._ends, self._sorted, np.append(query, np.uint8(SEPARATOR)), equal, begin, out)
+        return [int(place) for place in out[:held]]
 
     def near(self, query: NDArray[np.uint8], count: int) -> list[int]:
         """Places of the first `count` names that begin with a text one edit from the query, and not with the query, ascending.
@@ -114,6 +129,47 @@ def _range(
     """The range of the sorted names low to high whose bytes from `depth` on begin with a piece."""
     first = _first(text, ends, order, low, high, depth, piece, False)
     return first, _first(text, ends, order, first, high, depth, piece, True)
+
+
+@inlined
+def _lowest(places: NDArray[np.int32], least: int, out: NDArray[np.int64]) -> int:
+    """Write the lowest of different places that are at least `least` to `out`, ascending, until it is full. Returns their number.
+
+    `out` is a heap with the largest place first, so that a long range costs one comparison a place and few changes.
+    """
+    count = 0
+    for place in places:
+        if place < least or (count == len(out) and place >= out[0]):
+            continue
+        if count < len(out):
+            at = count
+            count += 1
+            while at and out[(at - 1) >> 1] < place:
+                out[at] = out[(at - 1) >> 1]
+                at = (at - 1) >> 1
+        else:
+            at, child = 0, 1
+            while child < count:
+                if child + 1 < count and out[child + 1] > out[child]:
+                    child += 1
+                if out[child] <= place:
+                    break
+                out[at] = out[child]
+                at, child = child, 2 * child + 1
+        out[at] = place
+    out[:count].sort()
+    return count
+
+
+@unlocked
+def _begin(
+    text: NDArray[np.uint8], ends: NDArray[np.integer], order: NDArray[np.int32], query: NDArray[np.uint8], equal: bool, least: int,
+    out: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """Write the first places of `NameBeginnings.of` to `out`. Returns their number. query: with a separator at its end."""
+    low, high = _range(text, ends, order, 0, len(order), 0, query[: len(query) - 1])
+    longer = _first(text, ends, order, low, high, 0, query, True)  # names that equal the query come first: the separator is below all bytes
+    return _lowest(order[low:longer] if equal else order[longer:high], least, out)
 
 
 @inlined

@@ -1,6 +1,7 @@
 """Search of names without regard to case: exact names, prefixes and substrings in a given order, and the nearest names of a misspelt one.
 
-A search scans one array of bytes, the case-folded names in their order. The scan releases Python's interpreter lock.
+Exact names and prefixes are ranges of the sorted names. A search for a substring scans one array of bytes, the case-folded names in their
+order. All searches release Python's interpreter lock.
 """
 
 import unicodedata
@@ -43,7 +44,7 @@ def folded(text: str) -> str:
 class NameSearch:
     """Names in a fixed order, for searches. Thread-safe, because nothing changes after construction.
 
-    Memory: for each name its folded bytes and 21 bytes more.
+    Memory: for each name its folded bytes and 17 bytes more.
 
     Args:
         names: n different names, without line feeds.
@@ -58,9 +59,8 @@ class NameSearch:
         self._ends = _separators(self._text, len(names))
         if len(self._ends) != len(names) + 1 or self._ends[-1] != len(self._text) - 1:
             raise InputError("names", f"{len(names)} names", "must hold no line feeds")
-        self._letters, self._hashes = np.zeros(len(names), np.uint64), np.zeros(len(names), np.uint32)
-        self._frequency = np.zeros(256, np.int64)
-        _summarize(self._text, self._ends, self._letters, self._hashes, self._frequency)
+        self._letters, self._frequency = np.zeros(len(names), np.uint64), np.zeros(256, np.int64)
+        _summarize(self._text, self._ends, self._letters, self._frequency)
         self._beginnings = NameBeginnings(self._text, self._ends)
         self._is_ascii = not self._frequency[128:].any()
 
@@ -70,7 +70,7 @@ class NameSearch:
     @property
     def nbytes(self) -> int:
         """Bytes of memory."""
-        return self._text.nbytes + self._ends.nbytes + self._letters.nbytes + self._hashes.nbytes + self._beginnings.nbytes
+        return self._text.nbytes + self._ends.nbytes + self._letters.nbytes + self._beginnings.nbytes
 
     def find(self, query: str, tier: int, begin: int, count: int) -> list[int]:
         """Places of the first `count` names of one tier at place `begin` or later, ascending.
@@ -91,12 +91,11 @@ class NameSearch:
         sought = _encoded(query)
         if not len(sought) or not count or begin >= len(self):
             return []
-        if tier == EXACT:
-            return self._equal(sought, begin, count)
-        pattern = np.concatenate([np.full(1, _SEPARATOR, np.uint8), sought]) if tier == PREFIX else sought
-        out = np.empty(min(count, len(self) - begin), np.int64)
-        found = _find(self._text, self._ends, pattern, *self._tested(pattern), tier == PREFIX, begin, out)
-        return [int(place) for place in out[:found]]
+        count = min(count, len(self) - begin)
+        if tier != INNER:
+            return self._beginnings.of(sought, begin, count, equal=tier == EXACT)
+        out = np.empty(count, np.int64)
+        return [int(place) for place in out[: _find(self._text, self._ends, sought, self._tested(sought), begin, out)]]
 
     def nearest(self, query: str, count: int) -> list[int]:
         """Places of the names that are nearest to a query, each once and in order within its kind.
@@ -121,21 +120,13 @@ class NameSearch:
         begin = self._beginnings.near(sought, 2 * count) if length >= _SHORT and len(one) < count else []
         return list(dict.fromkeys([*one, *begin, *two]))[:count]
 
-    def _equal(self, sought: NDArray[np.uint8], begin: int, count: int) -> list[int]:
-        """Places of the names that equal the folded query."""
-        same = begin + np.flatnonzero(self._hashes[begin:] == _hash(sought, 0, len(sought)))
-        ends, query = self._ends, bytes(sought)
-        return [place for place in same.tolist() if bytes(self._text[int(ends[place]) + 1 : int(ends[place + 1])]) == query][:count]
+    def _tested(self, pattern: NDArray[np.uint8]) -> tuple[int, int, int]:
+        """Three places of a pattern that are tested before the others: of its bytes those that names have least often.
 
-    def _tested(self, pattern: NDArray[np.uint8]) -> tuple[int, int]:
-        """Two places of a pattern that are tested before the others.
-
-        They are those of its bytes that names have least often, or the separator and one of them. So few positions of a text have both.
+        So few positions of a text have all three, even in names of which most bytes are digits.
         """
         rarest = np.argsort(self._frequency[pattern], kind="stable")
-        if pattern[0] == _SEPARATOR:
-            return 0, int(next(place for place in rarest if place))
-        return int(rarest[0]), int(rarest[:2][-1])
+        return int(rarest[0]), int(rarest[:2][-1]), int(rarest[:3][-1])
 
 
 def _encoded(query: str) -> NDArray[np.uint8]:
@@ -177,15 +168,6 @@ def _fill_separators(text: NDArray[np.uint8], positions: NDArray[np.integer]) ->
 
 
 @inlined
-def _hash(text: NDArray[np.uint8], begin: _Position, end: _Position) -> np.uint32:
-    """Hash FNV-1a of 32 bits."""
-    value = np.uint32(2166136261)
-    for k in range(begin, end):
-        value = np.uint32((value ^ text[k]) * np.uint32(16777619))
-    return value
-
-
-@inlined
 def _letters_of(text: NDArray[np.uint8], begin: _Position, end: _Position) -> np.uint64:
     """The set of characters of a text, as 64 bits: each character sets one bit."""
     letters, bit = np.uint64(0), np.uint64(0)
@@ -197,19 +179,12 @@ def _letters_of(text: NDArray[np.uint8], begin: _Position, end: _Position) -> np
 
 
 @unlocked
-def _summarize(
-    text: NDArray[np.uint8],
-    ends: NDArray[np.integer],
-    letters: NDArray[np.uint64],
-    hashes: NDArray[np.uint32],
-    frequency: NDArray[np.int64],
-) -> None:
-    """Write the letters and the hash of each name, and how often the names have each byte."""
+def _summarize(text: NDArray[np.uint8], ends: NDArray[np.integer], letters: NDArray[np.uint64], frequency: NDArray[np.int64]) -> None:
+    """Write the letters of each name, and how often the names have each byte."""
     for byte in text:
         frequency[byte] += 1
     for i in range(len(letters)):
-        begin, end = np.int64(ends[i]) + 1, np.int64(ends[i + 1])
-        letters[i], hashes[i] = _letters_of(text, begin, end), _hash(text, begin, end)
+        letters[i] = _letters_of(text, np.int64(ends[i]) + 1, np.int64(ends[i + 1]))
 
 
 @inlined
@@ -222,7 +197,7 @@ def _is_at(text: NDArray[np.uint8], k: _Position, pattern: NDArray[np.uint8]) ->
 
 @inlined
 def _place_of(ends: NDArray[np.integer], k: _Position) -> int:
-    """Place of the name that has position k, or follows the separator at k."""
+    """Place of the name that has position k."""
     low, high = 0, len(ends) - 1
     while high - low > 1:
         middle = (low + high) >> 1
@@ -238,42 +213,43 @@ def _find(
     text: NDArray[np.uint8],
     ends: NDArray[np.integer],
     pattern: NDArray[np.uint8],
-    one: int,
-    other: int,
-    prefix: bool,
+    tested: tuple[int, int, int],
     begin: int,
     out: NDArray[np.int64],
 ) -> int:
-    """Write the places of names to `out`, until it is full. Returns their number.
+    """Write the places of names that contain the pattern, and do not begin with it, to `out`, until it is full. Returns their number.
 
-    Blocks in which no position has both tested bytes are skipped. one, other: their places in `pattern`. prefix: whether names that begin
-    with the query are sought (`pattern` has a separator before it, and equal names are left out), or those that contain it elsewhere.
+    Blocks in which no position has the three tested bytes are skipped. tested: their places in `pattern`.
     """
     size, count, k = len(pattern), 0, np.int64(ends[begin])
-    first, second = pattern[one], pattern[other]
+    one, two, three = tested
+    first, second, third = pattern[one], pattern[two], pattern[three]
     last = len(text) - size
     while k <= last and count < len(out):
         if k + _BLOCK <= last:
-            ones, others, met = text[k + one : k + one + _BLOCK], text[k + other : k + other + _BLOCK], np.uint8(0)
+            a, b, c = text[k + one : k + one + _BLOCK], text[k + two : k + two + _BLOCK], text[k + three : k + three + _BLOCK]
+            met = False
             for j in range(_BLOCK):
-                met |= np.uint8(ones[j] == first) & np.uint8(others[j] == second)
-            if met == 0:
+                met |= (a[j] == first) & (b[j] == second) & (c[j] == third)  # booleans: as numbers, they would be widened to 64 bits
+            if not met:
                 k += _BLOCK
                 continue
         stop = k + _BLOCK if k + _BLOCK <= last else last + 1
         while k < stop:
-            if text[k + one] != pattern[one] or text[k + other] != pattern[other] or not _is_at(text, k, pattern):
+            if text[k + one] != first or text[k + two] != second or not _is_at(text, k, pattern):
                 k += 1
                 continue
+            if text[k - 1] == _SEPARATOR:  # this name begins with the pattern
+                k += size
+                while text[k] != _SEPARATOR:
+                    k += 1
+                continue
             place = _place_of(ends, k)
-            end = np.int64(ends[place + 1])
-            starts = k + prefix == np.int64(ends[place]) + 1
-            if (prefix and k + size != end) or (not prefix and not starts):
-                out[count] = place
-                count += 1
-                if count == len(out):
-                    return count
-            k = end  # a name counts once, and its first match decides
+            out[count] = place
+            count += 1
+            if count == len(out):
+                return count
+            k = np.int64(ends[place + 1])  # a name counts once, and its first match decides
     return count
 
 

@@ -132,28 +132,28 @@ def are_packed_names(names: Arena) -> bool:
 
 @kernel
 def _have_lengths_of_names(start: NDArray[np.int64]) -> bool:
-    wrong = np.uint8(0)
+    wrong = False
     for i in range(len(start) - 1):
-        wrong |= np.uint8(np.uint64(start[i + 1] - start[i] - 1) >= np.uint64(MAX_NAME_BYTES))
-    return bool(wrong == 0)
+        wrong |= bool(np.uint64(start[i + 1] - start[i] - 1) >= np.uint64(MAX_NAME_BYTES))
+    return not wrong
 
 
 @kernel
 def _has_space_at_an_end(data: NDArray[np.uint8], start: NDArray[np.int64]) -> bool:
     """Whether a text starts or ends with a space. No text may be empty."""
-    spaces = np.uint8(0)
+    spaces = False
     for i in range(len(start) - 1):
-        spaces |= np.uint8(data[start[i]] == _SPACE) | np.uint8(data[start[i + 1] - 1] == _SPACE)
-    return bool(spaces != 0)
+        spaces |= (data[start[i]] == _SPACE) | (data[start[i + 1] - 1] == _SPACE)
+    return spaces
 
 
 @kernel
 def _is_printable(data: NDArray[np.uint8]) -> bool:
     """Whether all bytes are printable ASCII."""
-    odd = np.uint8(0)
+    odd = False
     for k in range(len(data)):
-        odd |= np.uint8(data[k] < _SPACE) | np.uint8(data[k] > _LAST_PRINTABLE)
-    return bool(odd == 0)
+        odd |= (data[k] < _SPACE) | (data[k] > _LAST_PRINTABLE)
+    return not odd
 
 
 @lru_cache(maxsize=1 << 16)

@@ -89,11 +89,12 @@ def test_names_of_many_blocks_are_found_in_their_order() -> None:
     names = [f"agent-{i * 7919 % 10_007:05}" for i in range(10_007)]
     order = np.random.default_rng(1).permutation(len(names))
     search, placed = NameSearch(pack(names), order), [names[i] for i in order]
-    for query in ("AGENT-00042", "agent-0004", "9999", "5", "-", "t-1", "nobody"):
+    for query in ("AGENT-00042", "agent-0004", "agent", "9999", "5", "-", "t-1", "nobody"):
         for tier in (EXACT, PREFIX, INNER):
             expected = [place for place, name in enumerate(placed) if tier_of(query, name) == tier]
             assert search.find(query, tier, 0, len(names)) == expected
             assert search.find(query, tier, 5000, 3) == [place for place in expected if place >= 5000][:3]
+            assert search.find(query, tier, 1, 20) == [place for place in expected if place >= 1][:20]
     assert {placed[place] for place in search.nearest("agnet-00042", 5)} >= {"agent-00042"}
 
 
