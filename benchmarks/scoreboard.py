@@ -31,7 +31,7 @@ margins are solved again {refits} times in the course of a history, and predict 
 forecasts are calibrated by one scale that earlier games fit. Settings are chosen on the first half of the games, by log loss; all figures
 are of the second half.
 
-- A coin has log loss 0.6931 and Brier score 0.25, where a tie is half a win.
+- A coin has log loss 0.6931; its Brier score is 0.25 in decided games and 0 in ties, because a tie counts as half a win.
 - `±` is half of a 95 % interval, from {blocks} blocks of successive games.
 - *Behind the best* is the difference of log losses, game by game.
 - *Favourite won* counts decided games."""

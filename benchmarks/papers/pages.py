@@ -41,8 +41,8 @@ _SUMMARY_END: Final = """
 - *Compared rows*: what the paper says is a number that it prints, a statement, or what an equation or a theorem of it implies for our
   input, such as a sum that has to be 0. The column *the paper* has it. A statement counts as much as a number.
 - *Match*: equal to the tolerance in the table, or the paper's statement holds. Where the note above a table says that our input is another
-  one, a statement that holds on it supports the paper, and does not reproduce its figure. In small size, a random statement is tried on few
-  trials, and some are compared in full size alone.
+  one, a statement that holds on it shows no more about the paper's figure than one that fails. In small size, a random statement is tried
+  on few trials, and some are compared in full size alone.
 - *Within noise*: the experiment is random, and the difference is at most the noise in the table.
 - *No, explained*: the printed value does not follow from the paper's definitions or data, or follows only from a choice that the paper does
   not state, such as a precision, a rule for ties, or where an iteration ends. Ours is the value that the stated reason predicts.

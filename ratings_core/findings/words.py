@@ -218,7 +218,7 @@ def forecast_lines(part: Prequential) -> Iterator[str]:
         wrong = [] if forecast.kendall is None else [f"{forecast.kendall:.1%} of wins predicted wrongly"]
         yield f"{method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
     if any(forecast.enough and forecast.log_loss is not None for forecast in part.forecasts):
-        yield "to compare: a coin has log loss 0.6931 and Brier score 0.25"
+        yield "to compare: a coin has log loss 0.6931; its Brier score is 0.25 in decided games and 0 in ties"
 
 
 def _games(shape: str | None) -> str:

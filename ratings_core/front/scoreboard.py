@@ -156,8 +156,9 @@ class Scoreboard:
         """What a coin has, and which defaults forecast these games as well as the best row does."""
         level = [one.name for one in self.scores if not one.chosen and one.behind.value <= one.behind.half]
         first = next(one.name for one in self.scores if not one.chosen)
-        best = f"no further behind the best row than their intervals: {', '.join(level)}" if level else f"the best one is {first}"
-        return ["A coin has log loss 0.6931 and Brier score 0.25, where a tie is half a win.", f"Of the default settings, {best}."]
+        best = f"as good as the best row, within their intervals: {', '.join(level)}" if level else f"the best one is {first}"
+        coin = "A coin has log loss 0.6931; its Brier score is 0.25 in decided games and 0 in ties."
+        return [coin, f"Of the default settings, {best}."]
 
     def _rows(self) -> list[list[str]]:
         return [

@@ -6,7 +6,8 @@ solves are kept.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,7 +23,17 @@ from ratings_core.records.roster import Roster
 from ratings_core.records.times import written
 from services.boards.evidence import TOO_LITTLE_EVIDENCE, few_outcomes, reason
 from services.boards.history import ROWS, Difference, KeptRows, Past, PastRow, difference_of_rows
-from services.boards.past_contents import NoSlice, NotFolded, OtherSeason, PastContent, PastContents, When, check_rated, check_season
+from services.boards.past_contents import (
+    NoOutcomes,
+    NoSlice,
+    NotFolded,
+    OtherSeason,
+    PastContent,
+    PastContents,
+    When,
+    check_rated,
+    check_season,
+)  # fmt: skip
 from services.boards.reading import TRIES, Board, age, keeps_changing, past_solve
 from services.boards.result import VERSION, AgentRow, CertificateRow
 from services.boards.slice_boards import SliceName, board_name
@@ -150,6 +161,31 @@ class _Found(NamedTuple):
     board: Board
 
 
+@contextmanager
+def season_checked(
+    control: ControlState | None, pool: str, generation: int, when: When | None, names: tuple[str, str]
+) -> Iterator[Callable[[int], None]]:  # fmt: skip
+    """Raise `OtherSeason` for a moment before the season of a generation, also in place of an error of the block that reads the moment.
+
+    Arguments as of `check_season`; without `control`, nothing is checked. The block calls the given function with the position that its
+    content has at the moment.
+    """
+
+    def check(reached: int | None = None) -> None:
+        if control is not None:
+            check_season(control, pool, generation, when, names, reached)
+
+    check()
+    try:
+        yield check
+    except (NoOutcomes, NoSlice) as error:
+        check(error.position)
+        raise
+    except NotKept:  # what the log had reached is not known; a time before the record that began the season is before it
+        check(0)
+        raise
+
+
 class PastBoards:
     """Reads past boards.
 
@@ -251,13 +287,13 @@ class PastBoards:
         after = self._live(asked, head, now, begun=True)
         control = self._control()
         made, season = control.generations[wanted.pool], (control, wanted.pool, after.board.generation, begin, ("against", "since"))
-        check_season(*season)
-        before = self._live(asked._replace(when=begin), head, now)
-        if made[before.board.generation].season != made[after.board.generation].season:
-            if begin.time is None:  # the nearest kept checkpoint is of another season
-                raise OtherSeason(*season)
-            before = self._live(asked._replace(when=begin, generation=after.board.generation), head, now)
-            check_season(*season, reached=before.board.position)
+        with season_checked(*season) as check:
+            before = self._live(asked._replace(when=begin), head, now)
+            if made[before.board.generation].season != made[after.board.generation].season:
+                if begin.time is None:  # the nearest kept checkpoint is of another season
+                    raise OtherSeason(*season)
+                before = self._live(asked._replace(when=begin, generation=after.board.generation), head, now)
+                check(before.board.position)
         wanted.check_positions(before.board.position, after.board.position)
         parameters = [made[found.board.generation].fold.methods(Kind(head.kind)).get(wanted.method, {}) for found in (before, after)]
         old, new = (_compared(found, own) for found, own in zip((before, after), parameters, strict=True))

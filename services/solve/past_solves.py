@@ -1,12 +1,11 @@
 """Boards of solved methods at past positions of which no solve is kept: the pool is folded to the position and solved on request."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 from services.boards.history import Difference, KeptSolve, difference, kept
-from services.boards.past import BoardChange, PastRows
-from services.boards.past_contents import NoOutcomes, PastContents, When, check_begun, check_season
+from services.boards.past import BoardChange, PastRows, season_checked
+from services.boards.past_contents import PastContents, When, check_begun
 from services.boards.reading import Board
 from services.boards.reading import past_solve as board_of
 from services.boards.result import VERSION, SolvedBoard
@@ -81,12 +80,7 @@ class PastSolves(NamedTuple):
         """
         begin, end = wanted.moments(self.head.position)
         after = self.at(end, wanted.generation)
-        season = partial(check_season, self.control(), self.head.pool, after.past.generation, begin, ("against", "since"))
-        season()
-        try:
+        with season_checked(self.control(), self.head.pool, after.past.generation, begin, ("against", "since")):
             before = self.at(begin, after.past.generation)
-        except NoOutcomes as error:
-            season(reached=error.position)
-            raise
         wanted.check_positions(before.past.position, after.past.position)
         return difference(self.head.pool, self.published.result.method, before, after, wanted.most, self.published.slice)

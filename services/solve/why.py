@@ -18,7 +18,8 @@ from ratings_core.methods.explained_changes import rating_change
 from ratings_core.methods.explanations import explain
 from ratings_core.methods.rank_flips import Direction, RankFlip, rank_flip
 from ratings_core.problems.inputs import Problem
-from services.boards.past_contents import NoOutcomes, NoSlice, PastContents, When, check_order, check_season
+from services.boards.past import season_checked
+from services.boards.past_contents import PastContents, When, check_order
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
@@ -145,18 +146,9 @@ def in_season(
     Other arguments and errors are those of `pool_at`. control: State of the control log; None does not check the season. names: As of
     `check_season`. Raises `OtherSeason` for a moment before the season.
     """
-
-    def check(reached: int | None = None) -> None:
-        if control is not None:
-            check_season(control, head.pool, head.generation, when, names, reached)
-
-    check()
-    try:
+    with season_checked(control, head.pool, head.generation, when, names) as check:
         found = pool_at(files, head, when, contents, part, begun=begun)
-    except (NoOutcomes, NoSlice) as error:
-        check(error.position)
-        raise
-    check(found.entry.position)
+        check(found.entry.position)
     return found
 
 

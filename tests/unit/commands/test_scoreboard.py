@@ -48,7 +48,7 @@ def test_a_table_has_a_line_for_each_method(run: Any, file: Path) -> None:
     assert heads.split()[0] == "method"
     assert sorted(line.split()[0] for line in lines) == ["bradley_terry", "elo"]
     assert coin.startswith("A coin has log loss 0.6931")
-    assert level.startswith("Of the default settings, no further behind the best row than their intervals: ")
+    assert level.startswith("Of the default settings, as good as the best row, within their intervals: ")
 
 
 def test_json_has_an_object_for_each_line_of_the_table(run: Any, file: Path) -> None:

@@ -110,7 +110,7 @@ def test_the_scores_are_a_table_for_programs_and_a_text_for_people():
     assert board.table().column_names[:4] == ["method", "settings", "chosen", "log_loss"]
     assert str(board).splitlines()[0] == "100 games predicted, each from earlier games only; 200 games of 8 agents in all"
     assert "favourite won" in board._repr_html_()
-    assert str(board).splitlines()[-1] == "Of the default settings, no further behind the best row than their intervals: elo."
+    assert str(board).splitlines()[-1] == "Of the default settings, as good as the best row, within their intervals: elo."
 
 
 def test_a_default_behind_its_chosen_settings_is_not_called_level():
