@@ -12,8 +12,8 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.online import Reading
 from services.boards.history import KeptSolve, Past, PastRow, kept, shortened
-from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations
-from services.boards.past_contents import OtherSeason, When, check_season
+from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, season_checked
+from services.boards.past_contents import NoSlice, OtherSeason, When, check_season
 from services.boards.reading import Board, past_solve
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
@@ -292,6 +292,28 @@ def test_moments_before_a_season_are_told_its_start(
     control.apply(2, msgspec.structs.replace(made, number=2, start=20, time=1000.0, season="autumn", opening=opening))
     with nullcontext() if told is None else pytest.raises(OtherSeason, match=re.escape(told)):
         check_season(control, POOL, generation, when, ("against", "since"), reached)
+
+
+@pytest.mark.parametrize(("time", "expected"), [(999.0, OtherSeason), (1000.0, NotKept)])
+def test_a_time_before_a_season_is_told_its_start_also_if_nothing_so_old_is_kept(
+    tmp_path: Path, time: float, expected: type[InputError]
+) -> None:
+    """Without an archive, and where it begins later: what the log had reached then is not known."""
+    world = World(tmp_path)
+    made, opening = world.control.generations[POOL][1], Opening(generation=1, position=20, keep=0.0, first=2)
+    world.control.apply(2, msgspec.structs.replace(made, number=2, start=20, time=1000.0, season="autumn", opening=opening))
+    with pytest.raises(expected), season_checked(world.control, POOL, 2, When(time=time), ("against", "since")):
+        world.board("elo", When(time=time), generation=2)
+
+
+def test_a_slice_without_outcomes_before_a_season_is_told_its_start(tmp_path: Path) -> None:
+    control = World(tmp_path).control
+    made, opening = control.generations[POOL][1], Opening(generation=1, position=20, keep=0.0, first=2)
+    control.apply(2, msgspec.structs.replace(made, number=2, start=20, time=1000.0, season="autumn", opening=opening))
+    entry = PoolEntry(pool=POOL, kind="games", generation=1, position=15, outcomes=15, object="o", sha256="", bytes=0, digest="")
+    for at, expected in ((15, OtherSeason), (25, NoSlice)):
+        with pytest.raises(expected), season_checked(control, POOL, 2, When(time=999.0), ("against", "since")):
+            raise NoSlice(msgspec.structs.replace(entry, position=at), "language:English")
 
 
 def test_a_generation_is_read_from_the_checkpoint_before_its_switch_once_it_serves(tmp_path: Path) -> None:
