@@ -43,6 +43,8 @@ def _why_not_online(head: PoolHead, method: str, tag: str | None) -> str:
 
 def _why_not_solved(head: PoolHead, control: ControlState, method: str, tag: str | None) -> str:
     soon = "a solved board appears some seconds after the first outcomes, and another solve after further ones"
+    if head.stopped is not None:
+        soon += f", and the pool stopped at position {head.position} ({head.stopped}): `equirank pools resume {head.pool}` folds it again"
     if head.pool not in control.pools:
         return f"{method} is a solved method; {soon}"
     choice = next(one for one in choices(control, head.pool) if one.method == method)

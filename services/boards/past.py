@@ -385,13 +385,15 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
         BadObject: The control log has no such generation, or the generation has no such method.
         NoSlice: The content has no outcome of the slice, or its generation has no slices with the board.
     """
-    entry, own = content.entry, content.of_slice(rows.part)
+    entry = content.entry
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None:
         raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-    kind, arrays, time = control.pools[entry.pool].kind, own.arrays, content.arrays["pool_time"]  # deviations grow until the pool's time
+    kind, time = control.pools[entry.pool].kind, content.arrays["pool_time"]  # deviations grow until the pool's time
     if rows.part:
         made = _slice_generation(kind, made, entry, rows)
+    own = content.of_slice(rows.part)
+    arrays = own.arrays
     agents = Roster.from_arrays(part(arrays, "agents"))
     rater = make_raters(kind, made.fold).get(rows.method)
     if rater is None:
@@ -420,9 +422,11 @@ def board_of_content(content: PastContent, control: ControlState, rows: PastRows
 
 
 def _slice_generation(kind: Kind, made: Generation, entry: PoolEntry, rows: PastRows) -> Generation:
-    """How the slice of `rows` is folded. Raises `NoSlice` if the slices of its tag do not have the method."""
+    """How the slice of `rows` is folded. Raises `NoSlice` if there are no slices by its tag, or they do not have the method."""
     dimension = SliceName.parsed(rows.part).dimension
-    if rows.method not in made.fold.slices.get(dimension, ()):
+    if dimension not in made.fold.slices:
+        raise NoSlice(entry, rows.part, tags=made.fold.slices)
+    if rows.method not in made.fold.slices[dimension]:
         raise NoSlice(entry, rows.part, rows.method)
     return slice_generation(kind, made, dimension)
 

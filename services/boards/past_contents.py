@@ -1,5 +1,6 @@
 """Contents of pools at past positions, as boards and explanations read them. `services.shard.generations.past_states` folds them."""
 
+from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
 from ratings_core.arrays.frozen import Arrays
@@ -123,12 +124,19 @@ class NoSlice(InputError):  # noqa: N818 - names the fact
         entry: The pool at the position. The attribute `position` holds its position.
         text: The slice, such as `language:English`.
         board: Name of the board that its generation does not make; empty if there was no outcome.
+        tags: The tags by which its generation makes slices, if the tag of `text` is none of them; None otherwise.
     """
 
-    def __init__(self, entry: PoolEntry, text: str, board: str = "") -> None:
+    def __init__(self, entry: PoolEntry, text: str, board: str = "", tags: Collection[str] | None = None) -> None:
         self.position = entry.position
-        lacks = f"must have the board {board}" if board else "must have an outcome"
-        super().__init__("slice", text, f"{lacks} in generation {entry.generation} of pool {entry.pool} at position {entry.position}")
+        generation = f"generation {entry.generation} of pool {entry.pool}"
+        if tags is None:
+            lacks = f"must have the board {board}" if board else "must have an outcome"
+            rule = f"{lacks} in {generation} at position {entry.position}"
+        else:
+            known = ", ".join(sorted(tags)) or "none"
+            rule = f"must be of a tag by which {generation} makes slices ({known}): its setting `slices` names them"
+        super().__init__("slice", text, rule)
 
 
 class NoOutcomes(InputError):  # noqa: N818 - names the fact

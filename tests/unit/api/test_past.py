@@ -316,6 +316,13 @@ def test_a_slice_without_outcomes_before_a_season_is_told_its_start(tmp_path: Pa
             raise NoSlice(msgspec.structs.replace(entry, position=at), "language:English")
 
 
+def test_a_slice_by_a_tag_that_the_generation_did_not_divide_by_is_told_the_tags(world: World) -> None:
+    """As in a season that ended before `slices` was set: that the slice had no outcome would be false."""
+    boards = PastBoards(world.store, world.files, lambda: world.control, 10)  # type: ignore[arg-type]
+    with pytest.raises(NoSlice, match=r"must be of a tag by which generation 1 of pool [\w-]+ makes slices \(none\): its setting `slices`"):
+        boards.board(PastRows(POOL, "elo", When(20), 0, 5, part="mode:team"), 5000.0)
+
+
 def test_a_generation_is_read_from_the_checkpoint_before_its_switch_once_it_serves(tmp_path: Path) -> None:
     """It is one of the builds there, as explanations and ends of seasons read it."""
     world = World(tmp_path)
