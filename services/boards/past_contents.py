@@ -124,7 +124,7 @@ class NoSlice(InputError):  # noqa: N818 - names the fact
         entry: The pool at the position. The attribute `position` holds its position.
         text: The slice, such as `language:English`.
         board: Name of the board that its generation does not make; empty if there was no outcome.
-        tags: The tags by which its generation makes slices, if the tag of `text` is none of them; None otherwise.
+        tags: The tags by which its generation makes slices, if these lack the tag of `text`; otherwise None.
     """
 
     def __init__(self, entry: PoolEntry, text: str, board: str = "", tags: Collection[str] | None = None) -> None:
