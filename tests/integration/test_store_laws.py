@@ -77,7 +77,21 @@ class TestFence:
         monkeypatch.setattr(store.connection, "calls", overtaken)
         assert not store.live.publish(head_of(position=4), 8, many)
         assert store.live.published("blitz") == Fence(9, 1, 3)
-        assert trips == [16, 5]
+        assert trips == [2, 1], "the claim with the first agents, and then one trip of 40"
+
+    def test_a_trip_writes_few_agents_of_one_or_of_many_boards(self, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Redis answers others between two trips, so a reader waits for one of them."""
+        sizes = {"elo": 250, "sco": 30, "glicko2": 30, "weng_lin": 50}
+        boards = {name: LiveBoard([f"a{i}" for i in range(size)], [1.0] * size) for name, size in sizes.items()}
+        calls, trips = store.connection.calls, []
+
+        def counted(batch):
+            trips.append(len(batch))
+            return calls(batch)
+
+        monkeypatch.setattr(store.connection, "calls", counted)
+        assert store.live.publish(head_of(position=4), 8, boards)
+        assert trips == [2, 1, 2, 2, 1], "the claim and 100; 100; 50 and 30; 30 and 50; the commit"
 
     def test_an_equal_publication_is_harmless(self, store: RedisStore, raw: redis.Redis) -> None:
         for _ in range(2):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, compress
 from operator import methodcaller, not_
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -24,10 +24,12 @@ from services.boards.store.seen import Seen
 from services.wire.pools import check_pool_name, is_pool_name
 
 MEMBERS_A_CALL: Final = 200
-"""Largest number of agents that one script writes. Readers wait while a script runs, so this bounds their wait."""
+"""Largest number of agents that one script reads or removes. Others wait while a script runs, so this bounds their wait."""
+_MEMBERS_A_TRIP: Final = 100
+"""Largest number of agents that one trip writes. Redis runs all of a client's commands that have arrived before it answers another client,
+and writing an agent on a board of a million takes some ten microseconds. A reader can wait this long in each of its own trips."""
 STALE_SECONDS: Final = 60
 """How long a replaced board is kept, for readers that have begun to read it."""
-_CALLS_A_TRIP: Final = 16
 _SETS: Final = 2
 """Sorted sets of a live board: of settled and of provisional agents."""
 _RATINGS_A_CALL: Final = 2000
@@ -67,10 +69,11 @@ class LiveBoards:
         """
         pool, fence = check_pool_name(head.pool), Fence(epoch, head.generation, head.position)
         token = f"{epoch}-{secrets.token_hex(8)}"
-        calls = [self._claim(pool, fence, token)]
-        calls += [self._write(head, token, method, part) for method, board in boards.items() for part in _parts(method, board)]
-        for trip in range(0, len(calls), _CALLS_A_TRIP):
-            for verdict in self._redis.calls(calls[trip : trip + _CALLS_A_TRIP]):
+        calls = [(0, self._claim(pool, fence, token))]
+        for method, board in boards.items():
+            calls += [(part.agents, self._write(head, token, method, part.lists)) for part in _parts(method, board)]
+        for trip in _trips(calls):
+            for verdict in self._redis.calls(trip):
                 if not self._took(pool, verdict):
                     return False
         return self._commit(head, fence, token, boards)
@@ -250,8 +253,8 @@ class LiveBoards:
         held = {name for key in names[:_SETS] for name in self._redis.run(partial(_members, key=key))}
         extra = sorted(held.difference(board.names))
         parts = [extra[start : start + MEMBERS_A_CALL] for start in range(0, len(extra), MEMBERS_A_CALL)]
-        calls: list[Call] = [(scripts.TRIM, [self._keys.fence(pool), *names], [token, _pack_members(part)]) for part in parts]
-        return all(self._took(pool, verdict) for verdict in (self._redis.calls(calls) if calls else ()))
+        trim = partial(self._redis.call, scripts.TRIM, [self._keys.fence(pool), *names])
+        return all(self._took(pool, trim([token, _pack_members(part)])) for part in parts)
 
     def _pages(
         self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]
@@ -263,10 +266,10 @@ class LiveBoards:
         answers = self._redis.calls([(script, self._page_keys(head, method), arguments) for method in known])
         return [_page(head, method, answer) for method, answer in zip(known, answers, strict=True) if answer is not None]
 
-    def _write(self, head: PoolHead, token: str, method: str, part: Sequence[bytes]) -> Call:
+    def _write(self, head: PoolHead, token: str, method: str, lists: Sequence[bytes]) -> Call:
         *sets, beliefs = self._keys_of(head.pool, field := f"{head.generation}/{check_method(method)}")
-        names = [self._keys.fence(head.pool), *sets, self._keys.boards(head.pool), *([beliefs] if len(part) > _SETS else [])]
-        return scripts.WRITE, names, [token, field, *part]
+        names = [self._keys.fence(head.pool), *sets, self._keys.boards(head.pool), *([beliefs] if len(lists) > _SETS else [])]
+        return scripts.WRITE, names, [token, field, *lists]
 
     def _keys_of(self, pool: str, field: str) -> tuple[str, str, str]:
         """The keys of a live board's settled agents, provisional agents and beliefs. field: "generation/method", as in the pool's set."""
@@ -301,17 +304,38 @@ def check_window(start: int, count: int) -> None:
         raise InputError("count", count, "must be 1 or more")
 
 
-def _parts(method: str, board: LiveBoard) -> Iterator[list[bytes]]:
-    """Yield the script arguments for up to `MEMBERS_A_CALL` agents at a time.
+class _Part(NamedTuple):
+    """A part of a live board. agents: number of its agents. lists: the script's arguments."""
+
+    agents: int
+    lists: list[bytes]
+
+
+def _trips(calls: Iterable[tuple[int, Call]]) -> Iterator[list[Call]]:
+    """Group calls into trips of at most `_MEMBERS_A_TRIP` agents, in order. calls: number of agents that each one writes, and the call."""
+    trip: list[Call] = []
+    agents = 0
+    for count, call in calls:
+        if trip and agents + count > _MEMBERS_A_TRIP:
+            yield trip
+            trip, agents = [], 0
+        trip.append(call)
+        agents += count
+    if trip:
+        yield trip
+
+
+def _parts(method: str, board: LiveBoard) -> Iterator[_Part]:
+    """Yield parts of a live board of up to `_MEMBERS_A_TRIP` agents.
 
     The first argument is [score, member, score, member, ...] of the settled agents, the second one that of the provisional agents. If the
     board has beliefs, the third one is [member, belief, ...] of both. Each list is packed with MessagePack, so that the client encodes one
-    argument instead of 400.
+    argument instead of 200.
     """
     _check_board(method, board)
     scores, marks = [0.0 - float(value) for value in board.values], board.provisional or [False] * len(board.names)
-    for start in range(0, len(scores), MEMBERS_A_CALL):
-        part = slice(start, start + MEMBERS_A_CALL)
+    for start in range(0, len(scores), _MEMBERS_A_TRIP):
+        part = slice(start, start + _MEMBERS_A_TRIP)
         names, marked = board.names[part], marks[part]
         members = list(zip(scores[part], names, strict=True))
         flat: list[Iterable[float | str]] = [
@@ -319,7 +343,7 @@ def _parts(method: str, board: LiveBoard) -> Iterator[list[bytes]]:
         ]  # fmt: skip
         if board.beliefs:
             flat.append(chain.from_iterable(zip(names, map(text_of, board.beliefs[part]), strict=True)))
-        yield [_pack_members(list(each)) for each in flat]
+        yield _Part(len(names), [_pack_members(list(each)) for each in flat])
 
 
 def _check_board(method: str, board: LiveBoard) -> None:
