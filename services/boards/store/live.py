@@ -27,7 +27,7 @@ MEMBERS_A_CALL: Final = 200
 """Largest number of agents that one script reads or removes. Others wait while a script runs, so this bounds their wait."""
 _MEMBERS_A_TRIP: Final = 100
 """Largest number of agents that one trip writes. Redis runs all of a client's commands that have arrived before it answers another client,
-and writing an agent on a board of a million takes some ten microseconds. A reader can wait this long in each of its own trips."""
+and writing an agent on a board of a million takes some ten microseconds. Each trip of a reader can wait this long."""
 STALE_SECONDS: Final = 60
 """How long a replaced board is kept, for readers that have begun to read it."""
 _SETS: Final = 2
