@@ -33,9 +33,8 @@ def _why_not_online(head: PoolHead, method: str, tag: str | None) -> str:
         return f"{method} is an online method, which rates games, and the pool has {head.kind}"
     if method not in head.online:
         keep = ",".join([*head.online, method])
-        return (
-            f"{method} is an online method that the pool does not keep: `equirank pools settings {head.pool} --set online={keep}` adds it"
-        )
+        add = f"`equirank pools settings {head.pool} --set online={keep}`, or POST /v1/pools/{head.pool}/generations, adds it"
+        return f"{method} is an online method that the pool does not keep: {add}"
     if tag is not None and method not in (kept := head.slices[tag].methods if tag in head.slices else []):
         return f"slices by {tag} do not keep {method} (they keep {', '.join(kept) or 'no online method'}): the setting `slices` chooses it"
     return f"{method} is an online method, which is never solved: `position` of its board, and `/diff` with `against`, read earlier boards"
@@ -51,7 +50,9 @@ def _why_not_solved(head: PoolHead, control: ControlState, method: str, tag: str
     if choice.why_not is not None:
         return f"{method} does not apply to the pool: it {choice.why_not}"
     if choice.chosen is None:
-        return f"the pool is not solved by {method}: `equirank methods --pool {head.pool} --add {method}` adds it"
+        add = f"`equirank methods --pool {head.pool} --add {method}`, or PUT /v1/pools/{head.pool}/methods, adds it"
+        return f"the pool is not solved by {method}: {add}"
     if tag is not None and tag not in choice.slices:
-        return f"slices by {tag} are not solved by {method}: `equirank methods --pool {head.pool} --slices` chooses what solves them"
+        choose = f"`equirank methods --pool {head.pool} --slices`, or PUT /v1/pools/{head.pool}/methods, chooses what solves them"
+        return f"slices by {tag} are not solved by {method}: {choose}"
     return f"the pool is solved by {method}; {soon}"

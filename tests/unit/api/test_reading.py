@@ -389,10 +389,13 @@ def test_a_missing_board_says_why_it_is_missing(filled: Running) -> None:
     for path, words in (
         ("maximal_lotery", "no method has the name 'maximal_lotery' (did you mean maximal_lottery,"),
         ("nothing_like_it", "no method has the name 'nothing_like_it'; GET /v1/pools/blitz/boards lists its boards"),
-        ("glicko2", "does not keep: `equirank pools settings blitz --set online=elo,glicko2` adds it"),
+        (
+            "glicko2",
+            "does not keep: `equirank pools settings blitz --set online=elo,glicko2`, or POST /v1/pools/blitz/generations, adds it",
+        ),
         ("elo/history", "elo is an online method, which is never solved"),
         ("bradley_terry/diff", "the pool is solved by bradley_terry; a solved board appears some seconds after"),
-        ("borda", "the pool is not solved by borda: `equirank methods --pool blitz --add borda` adds it"),
+        ("borda", "the pool is not solved by borda: `equirank methods --pool blitz --add borda`, or PUT /v1/pools/blitz/methods, adds it"),
         ("contextual_bradley_terry", "contextual_bradley_terry does not apply to the pool: it needs features of games"),
         ("insight", "insight is no method: GET /v1/pools/blitz/insight answers it"),
         ("borda/why/rock", "the pool is not solved by borda"),
