@@ -144,7 +144,8 @@ def test_a_new_generation_shown_before_its_rows(settings: Settings, log: Log, mo
 
 def _first_half(board: Any) -> Any:
     half = len(board.names) // 2
-    return board._replace(names=board.names[:half], values=board.values[:half], beliefs=board.beliefs[:half], total=0)
+    parts = {name: getattr(board, name)[:half] for name in ("names", "values", "beliefs", "provisional")}
+    return board._replace(**parts, total=0)
 
 
 def after_other_settings(settings: Settings, log: Log) -> None:
